@@ -22,13 +22,15 @@ export OTTLA_ORACLE_DIR := $(CURDIR)/.ottla-build/oracle
 
 # Extra arguments: make pytest ARGS='tests/mock -k fetch', make test-rust CARGO_TEST_ARGS='-p ottla-client'
 ARGS ?=
+# Suites of make peer-suites; all by default.
+SUITE ?=
 CARGO_TEST_ARGS ?= --workspace --exclude ottla-python --exclude ottla-benches
 FUZZ_SECONDS ?= 30
 SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep frameworks framework-environments pytest unit oracle jars older-jars apicurio network kerberos valgrind browser console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep frameworks framework-environments pytest unit peer-suites oracle jars older-jars apicurio network kerberos valgrind browser console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,7 +60,10 @@ test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared
 	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
 
 deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio framework-environments network kerberos valgrind console-assets browser ## the slow tests, before a release; writes a report
-	@$(PY) -m tests.gate.deep --seeds $(SEEDS)
+	@$(PY) -m tests.gate.deep --seeds $(SEEDS) $(ARGS)
+
+peer-suites: check-test $(OPTIMISED) .venv/dev.stamp jars ## other clients' own test suites on the stand-ins: make peer-suites SUITE=aiokafka
+	@$(PY) -m tests.peer_suites $(SUITE) $(ARGS)
 
 frameworks: check-test $(QUICK) .venv/dev.stamp jars framework-environments ## the part of `make deep` with FastStream, Celery and others
 	@$(PY) -m tests.gate.deep frameworks

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pins the packages of requirements/*.in and requirements/frameworks/*.in, their dependencies and the hash of
-# every file, in the .txt files next to them. `tools/requirements.sh --upgrade` selects the newest versions.
+# Pins the packages of requirements/*.in, requirements/peers/*.in and requirements/frameworks/*.in, their dependencies and
+# the hash of every file, in the .txt files next to them. `tools/requirements.sh --upgrade` selects the newest versions.
 set -euo pipefail
 cd "$(dirname "$0")/../requirements"
 
@@ -20,6 +20,8 @@ pin() {
 }
 
 for name in build dev; do pin "$name" 3.10 "$@"; done
+# The newest releases of these have no wheels for 3.10, and nobody needs them there.
+for name in peers/*.in; do pin "${name%.in}" 3.11 "$@"; done
 # A framework runs without the client that it is written for; tools/frameworks.sh installs the clients apart.
 for name in frameworks/*.in; do
   name=${name%.in}

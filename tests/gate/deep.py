@@ -1,6 +1,6 @@
 """`make deep`: slow, randomized and timing-sensitive tests, in sections, with a report.
 
-    python -m tests.gate.deep [--seeds N] [SECTION ...]
+    python -m tests.gate.deep [--seeds N] [--without SECTION] [SECTION ...]
 
 A failed section does not stop the others. `.ottla-build/deep/report.md` lists the sections, their
 durations, failures and seeds to replay; the same directory has each section's complete output.
@@ -59,6 +59,8 @@ def sections(seeds: int) -> list[Section]:
         # Optimized, as users run it, and with many more random schedules.
         Section("rust", [*_CARGO, *_WITHOUT], {"OTTLA_SEEDS": str(seeds)}),
         *(Section(name, _pytest(f"tests/{name}")) for name in directories),
+        # Other clients' own suites: needs their checkouts (docs/compare/peer-suites.md).
+        Section("peer-suites", [sys.executable, "-m", "tests.peer_suites"]),
         Section("instructions", [sys.executable, "-m", "benches.instructions"]),
         Section("fuzz", ["tools/fuzz.sh", os.environ.get("FUZZ_SECONDS", "60")]),
     ]
@@ -148,10 +150,12 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=1000, help="seeds of each random schedule")
+    parser.add_argument("--without", action="append", default=[], help="all but this one")
     parser.add_argument("sections", nargs="*", help="only these")
     arguments = parser.parse_args()
     known = sections(arguments.seeds)
-    unknown = set(arguments.sections) - {section.name for section in known}
+    named = {*arguments.sections, *arguments.without}
+    unknown = named - {section.name for section in known}
     if unknown:
         parser.error(
             f"no such sections: {', '.join(sorted(unknown))}; there are "
@@ -160,6 +164,8 @@ def main() -> int:
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     results: list[Result] = []
     for section in known:
+        if section.name in arguments.without:
+            continue
         if not arguments.sections or section.name in arguments.sections:
             results.append(run(section))
             # After each section, so that an aborted run leaves a report.

@@ -195,3 +195,19 @@ def test_all_packages_of_an_extra_are_required_by_default(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match="the tests needs pandas"):
         require("the tests", "spark")
+
+
+@pytest.mark.parametrize("peer", ["aiokafka", "confluent_kafka", "kafka"])
+def test_stand_ins_need_the_standard_library_alone(peer: str) -> None:
+    program = f"""
+import importlib.abc, sys
+class Blocker(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in (*sys.stdlib_module_names, "ottla"):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Blocker())
+import ottla.compat
+ottla.compat.install({peer!r})
+import {peer}
+"""
+    run_python(program)

@@ -30,8 +30,8 @@ from ottla._core.compat import (
     MessageProducer,
     MessageReader,
     OffsetStore,
-    RecordReader,
     ReportQueue,
+    consumer_records,
 )
 from ottla._core.config import (
     check_config,
@@ -139,7 +139,6 @@ __all__ = [
     "Record",
     "RecordBatch",
     "RecordMetadata",
-    "RecordReader",
     "Registry",
     "ReportQueue",
     "RequestStatistics",
@@ -160,6 +159,7 @@ __all__ = [
     "client_of",
     "config_row_of",
     "config_rows",
+    "consumer_records",
     "encode_printed",
     "error_codes",
     "error_of_code",

@@ -7,10 +7,10 @@ from typing import Any, Generic, TypeVar, final
 from typing_extensions import Self, disjoint_base
 
 from ottla._core.aliases import TopicPartition
-from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.consumer import Consumer
 from ottla._core.offsets import OffsetAndMetadata
 from ottla._core.producer import Producer
+from ottla._core.records import Record
 from ottla.errors import KafkaError
 
 _KT = TypeVar("_KT")
@@ -79,33 +79,10 @@ class ConsumerRecord(Generic[_KT, _VT]):
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
-@final
-class RecordReader:
-    """Takes the records of a consumer, which has neither deserializers nor interceptors.
-
-    Args:
-        consumer: the consumer.
-    """
-
-    def __new__(cls, consumer: AsyncConsumerBase) -> RecordReader: ...
-    def pop(self) -> ConsumerRecord[Any, Any] | None:
-        """Return the next record, or None if none is buffered.
-
-        Raises:
-            ClosedError: the consumer was closed.
-        """
-
-    def pop_runs(
-        self, limit: int | None = None
-    ) -> list[tuple[str, int, list[ConsumerRecord[Any, Any]]]]:
-        """Return the next records as runs of one partition: topic, number and records. There are none if none are buffered.
-
-        Args:
-            limit: the maximum number of records. Default: all that are buffered.
-
-        Raises:
-            ClosedError: the consumer was closed.
-        """
+def consumer_records(
+    records: list[Record],
+) -> list[tuple[str, int, list[ConsumerRecord[Any, Any]]]]:
+    """"""
 
 @disjoint_base
 class Message:

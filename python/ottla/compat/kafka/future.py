@@ -11,11 +11,12 @@ import functools
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 from ottla.compat.kafka.errors import RetriableError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Future"]
 

@@ -2,12 +2,10 @@
 //!
 //! Invariant: the fields, their order and the equality are those of aiokafka's data class; they may be set.
 
-use ottla_client::consumer::{RecordEntry, RecordSet};
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use crate::consumer::record::headers;
-use crate::convert::field_bytes::bytes_or_none;
+use crate::consumer::Record;
 
 const FIELDS: [&str; 11] = [
     "topic",
@@ -64,27 +62,24 @@ pub(crate) struct ConsumerRecord {
 }
 
 impl ConsumerRecord {
-    pub(super) fn new(
-        topic: &Bound<'_, PyString>,
-        set: &RecordSet,
-        entry: &RecordEntry,
-    ) -> PyResult<Py<Self>> {
-        let py = topic.py();
-        let size =
-            |data: Option<&[u8]>| data.map_or(-1, |data| i64::try_from(data.len()).unwrap_or(i64::MAX));
-        let (key, value) = (set.key(entry), set.value(entry));
+    /// A record whose key and value are bytes or None.
+    fn of(py: Python<'_>, record: &Record) -> PyResult<Py<Self>> {
+        let size = |data: &Py<PyAny>| match data.bind(py).cast::<PyBytes>() {
+            Ok(bytes) => i64::try_from(bytes.as_bytes().len()).unwrap_or(i64::MAX),
+            Err(_) => -1,
+        };
         let record = Self {
-            topic: topic.clone().into_any().unbind(),
-            partition: set.partition.1,
-            offset: entry.offset,
-            timestamp: entry.timestamp,
-            timestamp_type: set.timestamp_type.id(),
-            key: bytes_or_none(py, key),
-            value: bytes_or_none(py, value),
+            topic: record.topic.clone_ref(py).into_any(),
+            partition: record.partition,
+            offset: record.offset,
+            timestamp: record.timestamp,
+            timestamp_type: record.timestamp_type,
+            serialized_key_size: size(&record.key),
+            serialized_value_size: size(&record.value),
+            key: record.key.clone_ref(py),
+            value: record.value.clone_ref(py),
             checksum: None,
-            serialized_key_size: size(key),
-            serialized_value_size: size(value),
-            headers: headers(py, set, entry)?.into_any().unbind(),
+            headers: record.headers.clone_ref(py).into_any(),
         };
         Py::new(py, record)
     }
@@ -172,4 +167,36 @@ impl ConsumerRecord {
         }
         Ok(format!("ConsumerRecord({})", shown.join(", ")))
     }
+}
+
+/// Consecutive records of a partition: topic, number and records.
+type Run<'py> = (Bound<'py, PyString>, i32, Bound<'py, PyList>);
+
+/// Return polled records, whose keys and values are bytes, as runs of one partition: topic, number and records.
+#[pyfunction]
+pub(crate) fn consumer_records<'py>(
+    py: Python<'py>,
+    records: &Bound<'py, PyList>,
+) -> PyResult<Vec<Run<'py>>> {
+    let mut runs = Vec::new();
+    let mut run: Vec<Py<ConsumerRecord>> = Vec::new();
+    let mut records = records.iter().peekable();
+    while let Some(record) = records.next() {
+        let record = record.cast_into::<Record>()?;
+        let record = record.get();
+        run.push(ConsumerRecord::of(py, record)?);
+        // Records of a partition follow each other, and share the string of their topic.
+        let continues = match records.peek() {
+            Some(next) => {
+                let next = next.cast::<Record>()?.get();
+                next.partition == record.partition && next.topic.is(&record.topic)
+            }
+            None => false,
+        };
+        if !continues {
+            let whole = PyList::new(py, std::mem::take(&mut run))?;
+            runs.push((record.topic.bind(py).clone(), record.partition, whole));
+        }
+    }
+    Ok(runs)
 }

@@ -11,9 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from ssl import SSLContext
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 import ottla
 from ottla import errors as ottla_errors
@@ -26,6 +24,9 @@ from ottla.compat.aiokafka.admin._groups import GroupCalls
 from ottla.compat.aiokafka.admin._topics import TopicCalls
 from ottla.compat.aiokafka.client import AIOKafkaClient
 from ottla.compat.aiokafka.util import get_running_loop
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["AIOKafkaAdminClient"]
 

@@ -67,7 +67,7 @@ class BackgroundPoll:
         self._readers = WaitingReaders()
         self._sleeping: asyncio.Future[None] | None = None
         # By partition; None for those of the group.
-        self._errors: dict[tuple[str, int] | None, Exception] = {}
+        self.errors: dict[tuple[str, int] | None, Exception] = {}
         self._changes: deque[Callable[[], object]] = deque()
         self._is_polling = False
         # The partitions of the poll in progress, None for all.
@@ -106,11 +106,11 @@ class BackgroundPoll:
         Args:
             partitions: only of these partitions, and of the group. Default: of all.
         """
-        if not self._errors:
+        if not self.errors:
             return
-        for key in list(self._errors):
+        for key in list(self.errors):
             if key is None or not partitions or key in partitions:
-                raise self._errors.pop(key)
+                raise self.errors.pop(key)
 
     def fail(self, error: Exception, partition: tuple[str, int] | None = None) -> None:
         """Let the next reader raise an error.
@@ -119,15 +119,15 @@ class BackgroundPoll:
             error: the error.
             partition: the partition that it is about. Default: all, or the group.
         """
-        self._errors[partition] = error
+        self.errors[partition] = error
         self.wake_readers()
 
     def forget_errors(self, partition: tuple[str, int] | None = None) -> None:
         """Forget the error of a partition whose position changes. Default: those of all."""
         if partition is None:
-            self._errors.clear()
+            self.errors.clear()
         else:
-            self._errors.pop(partition, None)
+            self.errors.pop(partition, None)
 
     def change(self, action: Callable[[], object]) -> None:
         """Change the core's subscription or a position: now, or after the changes that are due.

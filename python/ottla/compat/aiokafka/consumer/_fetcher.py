@@ -41,6 +41,25 @@ class Fetcher:
         self.is_blocked = False
         self.in_process: dict[TopicPartition, int] = {}
 
+    def take_record(self, partitions: Sequence[TopicPartition]) -> ConsumerRecord[Any, Any] | None:
+        """Return the next record if it is held, without waiting; see ``next_record``."""
+        poll = self._poll
+        poll.last_read = time.monotonic()
+        if poll.is_stopped:
+            raise ConsumerStoppedError
+        if poll.errors:
+            poll.check_error(partitions)
+        if poll.is_current and not self.is_blocked:
+            taken = self._held.take_one(partitions, self._paused)
+            if taken is not None:
+                partition, record = taken
+                if self._deserialize is not None:
+                    self._convert({partition: [record]}, self._deserialize)
+                self.in_process = {partition: record.offset}
+                return record
+        self.in_process = {}
+        return None
+
     async def next_record(self, partitions: Sequence[TopicPartition]) -> ConsumerRecord[Any, Any]:
         """Wait for a record and return it.
 
@@ -50,17 +69,10 @@ class Fetcher:
         Raises:
             ConsumerStoppedError: the consumer was stopped.
         """
-        self._begin()
         while True:
-            self._check(partitions)
-            if self._may_take():
-                taken = self._held.take_one(partitions, self._paused)
-                if taken is not None:
-                    partition, record = taken
-                    if self._deserialize is not None:
-                        self._convert({partition: [record]}, self._deserialize)
-                    self.in_process = {partition: record.offset}
-                    return record
+            record = self.take_record(partitions)
+            if record is not None:
+                return record
             await self._poll.wait(partitions)
 
     async def fetched_records(
@@ -73,22 +85,24 @@ class Fetcher:
             timeout: seconds to wait.
             max_records: at most so many. Default: no limit.
         """
-        self._begin()
-        deadline = time.monotonic() + timeout
+        poll = self._poll
+        self.in_process = {}
+        poll.last_read = time.monotonic()
+        deadline = poll.last_read + timeout
         has_waited = False
-        while not self._poll.is_stopped:
-            if self._may_take():
+        while not poll.is_stopped:
+            if poll.is_current and not self.is_blocked:
                 taken = self._held.take(partitions, self._paused, max_records)
                 if taken:
                     if self._deserialize is not None:
                         self._convert(taken, self._deserialize)
                     self.in_process = {item: records[0].offset for item, records in taken.items()}
                     return taken
-            self._check(partitions)
+            poll.check_error(partitions)
             left = deadline - time.monotonic()
             if left <= 0 and has_waited:
                 break
-            await self._poll.wait(partitions, max(left, 0))
+            await poll.wait(partitions, max(left, 0))
             has_waited = True
         return {}
 
@@ -142,19 +156,6 @@ class Fetcher:
     def held_positions(self) -> dict[TopicPartition, int]:
         """Return the offsets of the next records that are held, by partition."""
         return self._held.first_offsets()
-
-    def _begin(self) -> None:
-        """Take note that the application has processed the records that it got before."""
-        self.in_process = {}
-        self._poll.last_read = time.monotonic()
-
-    def _check(self, partitions: Sequence[TopicPartition]) -> None:
-        if self._poll.is_stopped:
-            raise ConsumerStoppedError
-        self._poll.check_error(partitions)
-
-    def _may_take(self) -> bool:
-        return self._poll.is_current and not self.is_blocked
 
     def _convert(self, taken: RecordsByPartition, deserialize: Deserialize) -> None:
         """Deserialize records; if that fails, they are the next ones again."""

@@ -14,18 +14,19 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import Self
-
 import ottla
 from ottla import errors as ottla_errors
 from ottla.compat.aiokafka._error_mapping import peer_error
 from ottla.compat.aiokafka.abc import ConsumerRebalanceListener
+from ottla.compat.aiokafka.consumer._lookups import ConsumerLookups
 from ottla.compat.aiokafka.consumer._membership import Membership
-from ottla.compat.aiokafka.consumer._offsets import ConsumerOffsets
+from ottla.compat.aiokafka.consumer._positions import ConsumerPositions
 from ottla.compat.aiokafka.consumer._subscription_state import Subscription
 from ottla.compat.aiokafka.structs import TopicPartition
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from ottla.compat.aiokafka.client import AIOKafkaClient
     from ottla.compat.aiokafka.consumer._options import ConsumerOptions
     from ottla.compat.aiokafka.consumer._records import Deserialize
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["ConsumerLifecycle", "topic_set"]
 
 
-class ConsumerLifecycle(ConsumerOffsets):
+class ConsumerLifecycle(ConsumerPositions, ConsumerLookups):
     """The base of ``AIOKafkaConsumer`` with its lifecycle."""
 
     _loop: asyncio.AbstractEventLoop

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
-from ottla import Record
+from ottla import Record, _core
 from ottla.compat.aiokafka.structs import ConsumerRecord, TopicPartition
 
 __all__ = ["Deserialize", "consumer_records", "deserializer"]
@@ -19,32 +19,16 @@ Deserialize = Callable[[Iterable[list[ConsumerRecord[Any, Any]]]], None]
 
 
 def consumer_records(
-    records: Iterable[Record],
+    records: list[Record],
 ) -> dict[TopicPartition, list[ConsumerRecord[Any, Any]]]:
     """Return records by partition, in order; keys and values stay bytes."""
     batches: dict[TopicPartition, list[ConsumerRecord[Any, Any]]] = {}
-    topic, number, append = "", -1, None
-    for record in records:
-        # Records of a partition follow each other, and share the string of their topic.
-        if append is None or record.partition != number or record.topic is not topic:
-            topic, number = record.topic, record.partition
-            append = batches.setdefault(TopicPartition(topic, number), []).append
-        key, value = record.key, record.value
-        append(
-            ConsumerRecord(
-                topic,
-                number,
-                record.offset,
-                record.timestamp,
-                record.timestamp_type,
-                key,
-                value,
-                None,
-                -1 if key is None else len(key),
-                -1 if value is None else len(value),
-                record.headers,  # type: ignore[arg-type]  # a header may be null
-            )
-        )
+    for topic, number, some in _core.consumer_records(records):
+        partition = TopicPartition(topic, number)
+        if partition in batches:
+            batches[partition] += some
+        else:
+            batches[partition] = some
     return batches
 
 

@@ -1,7 +1,8 @@
 """``AIOKafkaConsumer`` over ``ottla.AsyncConsumer``.
 
 It takes aiokafka's arguments, and reads; ``_lifecycle`` has the calls that start, stop and
-subscribe, ``_offsets`` those about offsets. Invariant: nothing connects before ``start``.
+subscribe, ``_positions``, ``_commits`` and ``_lookups`` those about offsets. Invariant: nothing
+connects before ``start``.
 """
 
 from __future__ import annotations
@@ -195,7 +196,9 @@ class AIOKafkaConsumer(ConsumerLifecycle):
             raise ConsumerStoppedError
         if partitions:
             _require_partitions(partitions)
-        return await self._reader().next_record(partitions)
+        reader = self._reader()
+        record = reader.take_record(partitions)
+        return await reader.next_record(partitions) if record is None else record
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None

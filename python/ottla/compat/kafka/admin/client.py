@@ -6,9 +6,7 @@ Invariant: what is not here is an AttributeError, and never a call that does som
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 import ottla
 from ottla.compat.kafka import _config, _defaults
@@ -20,6 +18,9 @@ from ottla.compat.kafka.admin._configs import Configs
 from ottla.compat.kafka.admin._older import OlderNames
 from ottla.compat.kafka.admin._transactions import TransactionCalls
 from ottla.compat.kafka.admin._users import Users
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["KafkaAdminClient"]
 

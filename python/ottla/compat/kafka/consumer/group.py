@@ -13,9 +13,7 @@ import time
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 import ottla
 from ottla import errors
@@ -36,6 +34,9 @@ from ottla.compat.kafka.consumer.subscription_state import (
 )
 from ottla.compat.kafka.errors import IllegalStateError
 from ottla.compat.kafka.structs import TopicPartition
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["KafkaConsumer"]
 

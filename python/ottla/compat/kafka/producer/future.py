@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ottla
 from ottla import errors
@@ -18,6 +16,9 @@ from ottla.compat.kafka._errors import translated
 from ottla.compat.kafka.errors import KafkaTimeoutError
 from ottla.compat.kafka.future import Future
 from ottla.compat.kafka.structs import TopicPartition
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["FailedFuture", "FutureRecordMetadata", "RecordMetadata"]
 

@@ -10,9 +10,7 @@ import contextlib
 import itertools
 import weakref
 from types import TracebackType
-from typing import Any, cast
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any, cast
 
 import ottla
 from ottla import errors
@@ -26,6 +24,9 @@ from ottla.compat.kafka.errors import IllegalStateError, KafkaTimeoutError
 from ottla.compat.kafka.producer._partitioning import partitioner_for
 from ottla.compat.kafka.producer._transactions import Transactions
 from ottla.compat.kafka.producer.future import FailedFuture, FutureRecordMetadata
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["KafkaProducer"]
 
