@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-VALUE_BYTES = 1000
 KEYS = 100
 # How many records of the topic a reading program may leave, since its last call may return fewer.
 REST = 1000
@@ -27,10 +26,12 @@ Measured = dict[str, float]
 class Program:
     """One run: where, how many records, and the measurements."""
 
-    def __init__(self, bootstrap: str, topic: str, registry: str, records: int) -> None:
+    def __init__(self, bootstrap: str, topic: str, registry: str, size: int, records: int) -> None:
         self.bootstrap = bootstrap
         self.topic = topic
         self.registry = registry
+        self.size = size
+        self.value = b"x" * size
         self.records = records
         self.measured: Measured = {}
 
@@ -48,9 +49,6 @@ class Program:
         return itertools.islice(itertools.cycle(some), self.records)
 
 
-VALUE = b"x" * VALUE_BYTES
-
-
 def confluent_produce(run: Program) -> None:
     """Produce with ``on_delivery``, polling now and then."""
     from confluent_kafka import Producer
@@ -62,13 +60,13 @@ def confluent_produce(run: Program) -> None:
         reported[0] += 1
 
     producer = Producer({"bootstrap.servers": run.bootstrap})
-    producer.produce(run.topic, VALUE, on_delivery=on_delivery)
+    producer.produce(run.topic, run.value, on_delivery=on_delivery)
     producer.flush()
     with run.counted():
         for number, key in enumerate(run.record_keys()):
             while True:
                 try:
-                    producer.produce(run.topic, VALUE, key=key, on_delivery=on_delivery)
+                    producer.produce(run.topic, run.value, key=key, on_delivery=on_delivery)
                     break
                 except BufferError:
                     producer.poll(0.01)
@@ -100,7 +98,7 @@ def confluent_poll(run: Program) -> None:
             if message is None:
                 continue
             assert message.error() is None, message.error()
-            count += len(message.value()) // VALUE_BYTES
+            count += len(message.value()) // run.size
     consumer.close()
 
 
@@ -112,7 +110,7 @@ def confluent_consume(run: Program) -> None:
         while count < run.records - 1:
             for message in consumer.consume(500, 1.0):
                 assert message.error() is None, message.error()
-                count += len(message.value()) // VALUE_BYTES
+                count += len(message.value()) // run.size
     consumer.close()
 
 
@@ -122,11 +120,11 @@ def confluent_aio(run: Program) -> None:
 
     async def main() -> None:
         producer = AIOProducer({"bootstrap.servers": run.bootstrap})
-        await (await producer.produce(run.topic, VALUE))
+        await (await producer.produce(run.topic, run.value))
         with run.counted():
             keys = run.record_keys()
             while some := list(itertools.islice(keys, 1000)):
-                sent = [await producer.produce(run.topic, VALUE, key=key) for key in some]
+                sent = [await producer.produce(run.topic, run.value, key=key) for key in some]
                 await asyncio.gather(*sent)
         await producer.close()
 
@@ -224,11 +222,11 @@ def aiokafka_send(run: Program) -> None:
     async def main() -> None:
         producer = AIOKafkaProducer(bootstrap_servers=run.bootstrap, linger_ms=5)
         await producer.start()
-        await producer.send_and_wait(run.topic, VALUE)
+        await producer.send_and_wait(run.topic, run.value)
         with run.counted():
             keys = run.record_keys()
             while some := list(itertools.islice(keys, 1000)):
-                for sent in [await producer.send(run.topic, VALUE, key=key) for key in some]:
+                for sent in [await producer.send(run.topic, run.value, key=key) for key in some]:
                     await sent
         await producer.stop()
 
@@ -245,10 +243,10 @@ def kafka_python_send(run: Program) -> None:
         reported[0] += 1
 
     producer = KafkaProducer(bootstrap_servers=run.bootstrap, linger_ms=5)
-    producer.send(run.topic, VALUE).get(timeout=30)
+    producer.send(run.topic, run.value).get(timeout=30)
     with run.counted():
         for key in run.record_keys():
-            producer.send(run.topic, VALUE, key=key).add_callback(on_success)
+            producer.send(run.topic, run.value, key=key).add_callback(on_success)
         producer.flush()
     producer.close()
     assert reported[0] == run.records, reported
@@ -293,12 +291,12 @@ PROGRAMS: dict[str, dict[str, Callable[[Program], None]]] = {
 
 def main() -> None:
     """Run one program, and print its measurements as JSON."""
-    which, client, name, bootstrap, topic, registry, records = sys.argv[1:]
+    which, client, name, bootstrap, topic, registry, size, records = sys.argv[1:]
     if which == "stand-in":
         import ottla.compat
 
         ottla.compat.install(client)  # type: ignore[arg-type]  # a key of PROGRAMS
-    run = Program(bootstrap, topic, registry, int(records))
+    run = Program(bootstrap, topic, registry, int(size), int(records))
     PROGRAMS[client][name](run)
     print(json.dumps(run.measured))
 

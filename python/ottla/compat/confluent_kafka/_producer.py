@@ -153,7 +153,7 @@ class Producer(MessageProducer, ClusterCalls):
             left = deadline - time.monotonic()
             if served or left <= 0:
                 return served
-            state.queue.wait(state.events.wait_at_most(min(left, _SLICE)))
+            self._wait(state, left)
 
     def flush(self, timeout: float = -1) -> int:
         """Wait until all messages are delivered, and serve their reports.
@@ -173,7 +173,7 @@ class Producer(MessageProducer, ClusterCalls):
             left = deadline - time.monotonic()
             if not len(state.queue) or left <= 0:
                 return len(state.queue)
-            state.queue.wait(state.events.wait_at_most(min(left, _SLICE)))
+            self._wait(state, left)
 
     def purge(self, in_queue: bool = True, in_flight: bool = True, blocking: bool = True) -> None:
         """Give up messages; ``poll`` serves their reports.
@@ -244,6 +244,20 @@ class Producer(MessageProducer, ClusterCalls):
 
     def _serve(self, state: ProducerParts) -> int:
         return state.events.serve() + state.queue.serve()
+
+    def _wait(self, state: ProducerParts, seconds: float) -> bool:
+        """Wait until something is to be served; return whether there is a report."""
+        return state.queue.wait(state.events.wait_at_most(min(seconds, _SLICE)))
+
+    def _serve_events(self, seconds: float) -> bool:
+        """Serve all but reports, then wait for a while; return whether there is a report."""
+        state = self._open()
+        state.events.serve()
+        return self._wait(state, seconds)
+
+    def _serve_reports(self) -> None:
+        """Call the callbacks of reports."""
+        self._open().queue.serve()
 
     def __len__(self) -> int:
         return 0 if self._state is None else len(self._state.queue)

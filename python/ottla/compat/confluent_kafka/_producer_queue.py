@@ -96,10 +96,9 @@ class ProducerQueue:
                 report.callback(report.error, report.message)
         return served + self.reports.serve()
 
-    def wait(self, seconds: float) -> None:
-        """Wait until there is a report, some seconds at most."""
-        if not self._failed:
-            self.reports.wait(seconds)
+    def wait(self, seconds: float) -> bool:
+        """Wait until there is a report, some seconds at most; return whether there is one."""
+        return bool(self._failed) or self.reports.wait(seconds)
 
     def send_now(self) -> None:
         """Send what waits for ``linger.ms``."""

@@ -60,10 +60,15 @@ impl Completed {
         loop {
             let added = self.added.notified();
             let is_woken = self.woken.swap(false, Ordering::AcqRel);
-            if is_woken || !self.groups.lock().is_empty() {
+            if is_woken || self.has_some() {
                 return;
             }
             added.await;
         }
+    }
+
+    /// Whether there is a message.
+    pub(super) fn has_some(&self) -> bool {
+        !self.groups.lock().is_empty()
     }
 }

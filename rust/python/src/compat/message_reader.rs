@@ -2,8 +2,6 @@
 //!
 //! Invariant: an offset is noted when its message is returned, not before.
 
-use std::collections::HashMap;
-
 use ottla_client::TopicPartition;
 use ottla_client::consumer::PollTarget;
 use pyo3::prelude::*;
@@ -47,16 +45,17 @@ impl MessageReader {
     }
 
     fn pop_many(&self, py: Python<'_>, handle: &ConsumerHandle, limit: usize) -> PyResult<Vec<Py<Message>>> {
-        let mut returned: HashMap<TopicPartition, (i64, i32)> = HashMap::new();
+        // The last offset of consecutive messages of a partition.
+        let mut returned: Vec<(TopicPartition, (i64, i32))> = Vec::new();
         let mut last = LastTopic::default();
         let messages = handle.core.pop_records(limit, |set, entry| {
             let topic = last.string(py, &set.partition.0);
             let message = Message::consumed(&topic, set, entry, None);
             let message = message.map_err(|error| convert_error(py, error))?;
             let at = (entry.offset, set.leader_epoch);
-            match returned.get_mut(&set.partition) {
-                Some(last) => *last = at,
-                None => drop(returned.insert(set.partition.clone(), at)),
+            match returned.last_mut() {
+                Some((partition, last)) if *partition == set.partition => *last = at,
+                _ => returned.push((set.partition.clone(), at)),
             }
             Ok(message)
         })?;

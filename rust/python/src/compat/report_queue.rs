@@ -254,10 +254,11 @@ impl ReportQueue {
         self.completed.wake();
     }
 
-    /// Wait until there is a completed message or ``wake`` is called, some seconds at most.
-    fn wait(&self, py: Python<'_>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<()> {
+    /// Wait until there is a completed message or ``wake`` is called, some seconds at most; return whether there is one.
+    fn wait(&self, py: Python<'_>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<bool> {
         let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::MAX);
-        wait_at_most(py, timeout, self.completed.wait()).map(drop)
+        wait_at_most(py, timeout, self.completed.wait())?;
+        Ok(self.completed.has_some())
     }
 
     /// The number of messages whose reports were not served.
