@@ -92,6 +92,8 @@ def positions(peer: Any, bootstrap: str, topic: str) -> Trace:
     trace.append(found)
     trace.append(plain(consumer.committed([part(topic, 0), part(topic, 1)], PATIENCE)))
     trace.append(sorted(consumer.list_topics(topic, PATIENCE).topics[topic].partitions))
+    consumer.assign([part(topic, 0)])
+    note()
     consumer.unassign()
     note(consumer.poll(0.01))
     consumer.close()

@@ -68,6 +68,7 @@ def _two_members(peer: Any, bootstrap: str, topic: str, assignor: str, act: Any)
 
     poll_until(first, is_shared)
     trace.append(("ids", first.memberid() != second.memberid(), bool(first.memberid())))
+    trace.append(("assigned", {part.offset for part in first.assignment()}))
     first.close()
     poll_until(second, lambda: len(second.assignment()) == 4)
     second.unsubscribe()

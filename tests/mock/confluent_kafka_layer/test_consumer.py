@@ -59,7 +59,10 @@ def test_an_assignment_begins_at_its_offset(
     fill(cluster, name)
     consumer = either.Consumer(consumer_config(cluster, name, enable_partition_eof=True))
     consumer.assign([either.TopicPartition(name, 0, offset)])
+    assert [part.offset for part in consumer.assignment()] == [offset]
     assert next_message(consumer).offset() == first
+    consumer.assign([either.TopicPartition(name, 0)])
+    assert [part.offset for part in consumer.assignment()] == [either.OFFSET_STORED]
     consumer.close()
 
 

@@ -56,7 +56,7 @@ class Assignment:
     def partitions(self) -> list[TopicPartition]:
         """Return what is assigned, as the application sees it, with the offsets that it gave."""
         return [
-            TopicPartition(*key, self._begins.get(key, OFFSET_INVALID))
+            TopicPartition(*key, self._begins.get(key, OFFSET_STORED))
             for key in self._consumer.assignment()
             if key not in self._withheld
         ]
@@ -78,6 +78,7 @@ class Assignment:
         except errors.KafkaError as error:
             raise kafka_exception(error) from error
         self._store.remove(self._ever)
+        self._begins.clear()
         self._withheld.clear()
         self._paused.clear()
         self._start(wanted)
@@ -161,7 +162,9 @@ class Assignment:
 
     def _start(self, wanted: dict[Key, TopicPartition]) -> None:
         self._forget_ends(wanted)
-        self._begins |= {key: item.offset for key, item in wanted.items()}
+        self._begins |= {
+            key: item.offset if _is_sought(item) else OFFSET_STORED for key, item in wanted.items()
+        }
         self._ever |= set(wanted)
         self._store.add(wanted)
         for key, item in wanted.items():
