@@ -211,7 +211,7 @@ async fn hostile_schemas_take_bounded_work() {
         });
         Value::Array(std::iter::once(first).chain(others).collect())
     };
-    let fixed = |size: i32| doubling(json!({"type": "fixed", "name": "T0", "size": size}), 200, None);
+    let fixed = |size: i32| doubling(json!({"type": "fixed", "name": "T0", "size": size}), 100, None);
     assert_eq!(register(&registry, "s", &fixed(1)).await, 200);
     assert_eq!(register(&registry, "s", &fixed(2)).await, 409);
     let empty = json!({"type": "record", "name": "T0", "fields": []});

@@ -9,7 +9,7 @@ use super::{AvroSchema, Field, Kind, Named, Type};
 
 const MAX_DEPTH: usize = 150;
 const MAX_COMPARISONS: usize = 100_000;
-const MAX_DIFFERENCES: usize = 100;
+const MAX_DIFFERENCES: usize = 20;
 
 /// What keeps the reader from reading data of the writer; empty if nothing does.
 pub(in super::super) fn differences(reader: &AvroSchema, writer: &AvroSchema) -> Vec<String> {
