@@ -25,7 +25,6 @@ mod other_configs;
 mod reassignments;
 mod replicas;
 mod schema_registry;
-mod schema_registry_compatibility;
 mod scram_credentials;
 mod share_fetch;
 mod share_groups;

@@ -3,13 +3,14 @@
 //! Invariant: the work is bounded. Each pair of named types is compared once, and depth, comparisons and reported
 //! differences are limited; schemas beyond the limits count as incompatible.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{AvroSchema, Field, Kind, Named, Type};
 
 const MAX_DEPTH: usize = 150;
+/// Of types, fields and symbols.
 const MAX_COMPARISONS: usize = 100_000;
-const MAX_DIFFERENCES: usize = 20;
+pub(super) const MAX_DIFFERENCES: usize = 20;
 
 /// What keeps the reader from reading data of the writer; empty if nothing does.
 pub(in super::super) fn differences(reader: &AvroSchema, writer: &AvroSchema) -> Vec<String> {
@@ -28,8 +29,8 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     fn compare(&mut self, reader: &Type, writer: &Type, at: &str) -> Vec<String> {
-        self.comparisons = self.comparisons.saturating_add(1);
-        if self.depth >= MAX_DEPTH || self.comparisons > MAX_COMPARISONS {
+        self.count(1);
+        if self.depth >= MAX_DEPTH || self.is_exhausted() {
             return vec![format!("the schemas are too large to compare, at {at}")];
         }
         self.depth += 1;
@@ -40,6 +41,14 @@ impl Comparison<'_> {
         found
     }
 
+    fn count(&mut self, comparisons: usize) {
+        self.comparisons = self.comparisons.saturating_add(comparisons);
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.comparisons > MAX_COMPARISONS
+    }
+
     fn compare_types(&mut self, reader: &Type, writer: &Type, at: &str) -> Vec<String> {
         match (reader, writer) {
             (_, Type::Union(branches)) => {
@@ -47,6 +56,9 @@ impl Comparison<'_> {
                 let mut found = Vec::new();
                 for branch in branches {
                     let differences = self.compare(reader, branch, at);
+                    if self.is_exhausted() {
+                        return differences;
+                    }
                     if is_union && !differences.is_empty() {
                         found.push(self.missing_branch(branch, at));
                     } else {
@@ -56,10 +68,13 @@ impl Comparison<'_> {
                 found
             }
             (Type::Union(branches), _) => {
-                match branches.iter().any(|branch| self.compare(branch, writer, at).is_empty()) {
-                    true => Vec::new(),
-                    false => vec![self.missing_branch(writer, at)],
+                for branch in branches {
+                    let differences = self.compare(branch, writer, at);
+                    if differences.is_empty() || self.is_exhausted() {
+                        return differences;
+                    }
                 }
+                vec![self.missing_branch(writer, at)]
             }
             (Type::Null, Type::Null)
             | (Type::Boolean, Type::Boolean)
@@ -99,14 +114,20 @@ impl Comparison<'_> {
         }
         match (&reader.kind, &writer.kind) {
             (Kind::Record(fields), Kind::Record(others)) => {
+                self.count(others.len());
+                let others = others.iter().map(|field| (field.name.as_str(), field)).collect();
                 for (number, field) in fields.iter().enumerate() {
                     let at = below(at, &format!("fields/{number}"));
-                    found.extend(self.compare_field(field, others, &at));
+                    found.extend(self.compare_field(field, &others, &at));
+                    if self.is_exhausted() {
+                        break;
+                    }
                 }
             }
             (Kind::Enum { symbols, default }, Kind::Enum { symbols: others, .. }) => {
-                let missing: Vec<&str> =
-                    others.iter().filter(|symbol| !symbols.contains(symbol)).map(String::as_str).collect();
+                self.count(others.len());
+                let mut missing: Vec<&str> = others.difference(symbols).map(String::as_str).collect();
+                missing.sort_unstable();
                 if !missing.is_empty() && default.is_none() {
                     let at = below(at, "symbols");
                     found.push(format!(
@@ -128,16 +149,19 @@ impl Comparison<'_> {
         found
     }
 
-    fn compare_field(&mut self, field: &Field, others: &[Field], at: &str) -> Vec<String> {
-        let by_name = |name: &str| others.iter().find(|other| other.name == name);
-        let written = by_name(&field.name).or_else(|| field.aliases.iter().find_map(|alias| by_name(alias)));
-        match written {
-            Some(written) => self.compare(&field.schema, &written.schema, &below(at, "type")),
-            None if field.default.is_some() => Vec::new(),
-            None => vec![format!(
+    fn compare_field(&mut self, field: &Field, others: &HashMap<&str, &Field>, at: &str) -> Vec<String> {
+        self.count(field.aliases.len().saturating_add(1));
+        let names: HashSet<&str> =
+            std::iter::once(&field.name).chain(&field.aliases).map(String::as_str).collect();
+        let written: Vec<&Field> = names.iter().filter_map(|name| others.get(name).copied()).collect();
+        match written.as_slice() {
+            [written] => self.compare(&field.schema, &written.schema, &below(at, "type")),
+            [] if field.default.is_some() => Vec::new(),
+            [] => vec![format!(
                 "READER_FIELD_MISSING_DEFAULT_VALUE at {at}: the writer lacks the field \"{}\", and it has no default",
                 field.name
             )],
+            _ => vec![format!("several fields of the writer are the field \"{}\", at {at}", field.name)],
         }
     }
 

@@ -61,7 +61,7 @@ impl Check<'_> {
             Type::Named(index) => match self.named.get(*index).map(|found| &found.kind) {
                 Some(Kind::Record(fields)) => self.is_record(fields, value, depth),
                 Some(Kind::Enum { .. } | Kind::Fixed(_)) => value.is_string(),
-                Some(Kind::Open) | None => false,
+                Some(Kind::Open | Kind::Missing) | None => false,
             },
         }
     }

@@ -11,6 +11,10 @@
 mod compatibility;
 mod default_value;
 mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -54,12 +58,14 @@ struct Named {
 enum Kind {
     Record(Vec<Field>),
     Enum {
-        symbols: Vec<String>,
+        symbols: HashSet<String>,
         default: Option<String>,
     },
     Fixed(u64),
     /// Its definition is being read.
     Open,
+    /// Its definition follows.
+    Missing,
 }
 
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the depth of the result is that of the JSON text, which `serde_json` limits.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -23,6 +23,9 @@ pub(in super::super) fn parse(text: &str, referenced: &[&str]) -> Result<AvroSch
     }
     let own = parser.named.len();
     let root = parser.schema(&json(text)?, "")?;
+    if let Some(missing) = parser.named.iter().find(|known| matches!(known.kind, Kind::Missing)) {
+        return Err(format!("the type \"{}\" is not defined", missing.name));
+    }
     check_defaults(&parser.named, own)?;
     Ok(AvroSchema { root, named: parser.named })
 }
@@ -39,32 +42,41 @@ struct Parser {
 impl Parser {
     fn schema(&mut self, schema: &Value, namespace: &str) -> Result<Type, String> {
         match schema {
-            Value::String(name) => self.reference(name, namespace),
+            Value::String(name) => Ok(self.reference(name, namespace)),
             Value::Array(branches) => self.union(branches, namespace),
             Value::Object(object) => self.object(object, namespace),
             _ => Err(format!("a type is expected in place of {schema}")),
         }
     }
 
-    fn reference(&self, name: &str, namespace: &str) -> Result<Type, String> {
+    fn reference(&mut self, name: &str, namespace: &str) -> Type {
         if let Some(primitive) = Type::primitive(name) {
-            return Ok(primitive);
+            return primitive;
         }
         let qualified = qualify(name, namespace);
         // A name without a dot may also be that of a type without a namespace.
         let found = self.by_name.get(&qualified).or_else(|| self.by_name.get(name));
-        found.map(|index| Type::Named(*index)).ok_or_else(|| format!("the type \"{name}\" is not defined"))
+        // The definition may follow.
+        Type::Named(found.copied().unwrap_or_else(|| self.add(qualified)))
+    }
+
+    fn add(&mut self, name: String) -> usize {
+        let index = self.named.len();
+        self.by_name.insert(name.clone(), index);
+        self.named.push(Named { name, aliases: Vec::new(), kind: Kind::Missing });
+        index
     }
 
     fn union(&mut self, branches: &[Value], namespace: &str) -> Result<Type, String> {
         let mut parsed: Vec<Type> = Vec::with_capacity(branches.len());
+        let mut names = HashSet::new();
         for branch in branches {
             let branch = self.schema(branch, namespace)?;
             if matches!(branch, Type::Union(_)) {
                 return Err("a union is directly inside another one".to_owned());
             }
             let name = branch.name(&self.named);
-            if parsed.iter().any(|other| other.name(&self.named) == name) {
+            if !names.insert(name.to_owned()) {
                 return Err(format!("a union has the type \"{name}\" twice"));
             }
             parsed.push(branch);
@@ -85,7 +97,7 @@ impl Parser {
                 Ok(Type::Map(Box::new(self.schema(values, namespace)?)))
             }
             "record" | "error" | "enum" | "fixed" => self.named(kind, object, namespace),
-            name => self.reference(name, namespace),
+            name => Ok(self.reference(name, namespace)),
         }
     }
 
@@ -98,12 +110,14 @@ impl Parser {
         if namespace.is_empty() && Type::primitive(simple).is_some() {
             return Err(format!("a type has the name of the primitive type \"{simple}\""));
         }
-        let aliases = aliases(object)?.iter().map(|alias| qualify(alias, namespace)).collect();
-        let index = self.named.len();
-        if self.by_name.insert(name.clone(), index).is_some() {
-            return Err(format!("the type \"{name}\" is defined twice"));
+        let aliases = aliases(object)?.iter().map(|alias| qualify_alias(alias, namespace)).collect();
+        let index = self.by_name.get(&name).copied().unwrap_or_else(|| self.add(name.clone()));
+        match self.named.get_mut(index) {
+            Some(known) if matches!(known.kind, Kind::Missing) => {
+                (known.aliases, known.kind) = (aliases, Kind::Open);
+            }
+            _ => return Err(format!("the type \"{name}\" is defined twice")),
         }
-        self.named.push(Named { name: name.clone(), aliases, kind: Kind::Open });
         let defined = match kind {
             "enum" => enumeration(object),
             "fixed" => {
@@ -121,12 +135,13 @@ impl Parser {
 
     fn fields(&mut self, object: &Object, namespace: &str) -> Result<Vec<Field>, String> {
         let listed = object.get("fields").and_then(Value::as_array).ok_or("it has no list of \"fields\"")?;
-        let mut fields: Vec<Field> = Vec::with_capacity(listed.len());
+        let mut fields = Vec::with_capacity(listed.len());
+        let mut names = HashSet::new();
         for field in listed {
             let field = field.as_object().ok_or("a field is not an object")?;
             let name = text(field, "name")?.ok_or("a field has no name")?;
             check_name(name)?;
-            if fields.iter().any(|other| other.name == name) {
+            if !names.insert(name) {
                 return Err(format!("the field \"{name}\" is defined twice"));
             }
             let schema = field.get("type").ok_or_else(|| format!("the field \"{name}\" has no \"type\""))?;
@@ -145,14 +160,13 @@ impl Parser {
 
 fn enumeration(object: &Object) -> Result<Kind, String> {
     let symbols = object.get("symbols").and_then(Value::as_array).ok_or("it has no list of \"symbols\"")?;
-    let mut known: Vec<String> = Vec::with_capacity(symbols.len());
+    let mut known = HashSet::new();
     for symbol in symbols {
         let symbol = symbol.as_str().ok_or("a symbol is not a text")?;
         check_name(symbol)?;
-        if known.iter().any(|other| other == symbol) {
+        if !known.insert(symbol.to_owned()) {
             return Err(format!("it has the symbol \"{symbol}\" twice"));
         }
-        known.push(symbol.to_owned());
     }
     let default = text(object, "default")?.map(str::to_owned);
     match &default {
@@ -186,6 +200,12 @@ fn qualify(name: &str, namespace: &str) -> String {
         true => name.trim_start_matches('.').to_owned(),
         false => format!("{namespace}.{name}"),
     }
+}
+
+/// An alias without a namespace, of a type that has one, keeps its dot: in Java it is the alias of no writer's type.
+fn qualify_alias(alias: &str, namespace: &str) -> String {
+    let qualified = qualify(alias, namespace);
+    if qualified.contains('.') || namespace.is_empty() { qualified } else { format!(".{qualified}") }
 }
 
 fn check_name(name: &str) -> Result<(), String> {

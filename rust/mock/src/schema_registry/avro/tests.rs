@@ -1,8 +1,13 @@
-//! The rules of Avro's schemas: what Java's `SchemaCompatibility` says of each pair.
+//! What Avro's own Java library says of pairs of schemas: named ones, and those that `tests/java/avro` makes at random.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::schema_registry::{registry, schema};
+use super::compatibility::MAX_DIFFERENCES;
+use super::{differences, parse};
 
 fn record(fields: &Value) -> Value {
     json!({"type": "record", "name": "R", "fields": fields})
@@ -76,20 +81,73 @@ fn pairs() -> Vec<(Value, Value, &'static str)> {
     ]
 }
 
-#[tokio::test]
-async fn pairs_of_schemas_are_compared_as_in_java() {
-    let registry = registry().await;
-    for (number, (reader, writer, expected)) in pairs().into_iter().enumerate() {
-        let subject = format!("s{number}");
-        registry.register(&subject, "AVRO", &writer.to_string(), &[]).unwrap();
-        let path = format!("/compatibility/subjects/{subject}/versions/1?verbose=true");
-        let (status, found) = crate::schema_registry::send(&registry, "POST", &path, schema(&reader)).await;
-        assert_eq!(status, 200, "{found}");
-        let messages = found["messages"].as_array().unwrap();
-        assert_eq!(found["is_compatible"], messages.is_empty(), "{found}");
+#[test]
+fn pairs_of_schemas_are_compared_as_in_java() {
+    for (reader, writer, expected) in pairs() {
+        let parsed = [&reader, &writer].map(|schema| parse(&schema.to_string(), &[]).unwrap());
+        let found = differences(&parsed[0], &parsed[1]);
         match expected {
-            "" => assert!(messages.is_empty(), "{reader} reads {writer}: {messages:?}"),
-            kind => assert!(messages[0].as_str().unwrap().contains(kind), "{reader} reads {writer}: {found}"),
+            "" => assert!(found.is_empty(), "{reader} reads {writer}: {found:?}"),
+            kind => assert!(found[0].starts_with(kind), "{reader} reads {writer}: {found:?}"),
         }
     }
+}
+
+#[test]
+fn evolutions_of_schemas_are_compared_as_in_java() {
+    let Ok(dir) = std::env::var("OTTLA_ORACLE_DIR") else {
+        panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which runs Avro's Java classes");
+    };
+    // The path may be relative to the top of the project.
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(dir).join("avro.jsonl");
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|e| panic!("{}: {e}: run `make test`, which makes Java write it", path.display()));
+    let mut counts = [0, 0];
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let expected = line["compatible"].as_bool().unwrap_or_else(|| panic!("an old {}", path.display()));
+        let parsed = ["reader", "writer"].map(|name| parse(&line[name].to_string(), &[]));
+        let [Ok(reader), Ok(writer)] = &parsed else {
+            // Java does not check the defaults of a schema that is registered already.
+            let reason = parsed.into_iter().find_map(Result::err).unwrap();
+            assert!(reason.contains("the default"), "{}: {reason}", line["name"]);
+            continue;
+        };
+        let found = differences(reader, writer);
+        assert_eq!(found.is_empty(), expected, "{}: {found:?}", line["name"]);
+        counts[usize::from(expected)] += 1;
+    }
+    assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+}
+
+/// Types of which each has the one before it twice.
+fn doubling(first: Value, count: i32, default: Option<Value>) -> String {
+    let others = (1..count).map(|number| {
+        let field = |name: &str| {
+            let mut field = json!({"name": name, "type": format!("T{}", number - 1)});
+            if let Some(default) = &default {
+                field["default"] = default.clone();
+            }
+            field
+        };
+        json!({"type": "record", "name": format!("T{number}"), "fields": [field("a"), field("b")]})
+    });
+    Value::Array(std::iter::once(first).chain(others).collect()).to_string()
+}
+
+#[test]
+fn hostile_schemas_take_bounded_work() {
+    let fixed = |size: i32| {
+        parse(&doubling(json!({"type": "fixed", "name": "T0", "size": size}), 100, None), &[]).unwrap()
+    };
+    let found = differences(&fixed(1), &fixed(2));
+    assert!((1..=MAX_DIFFERENCES).contains(&found.len()), "{}", found.len());
+    let many = |prefix: &str| {
+        let named = |number| json!({"type": "fixed", "name": format!("{prefix}{number}"), "size": 1});
+        parse(&Value::Array((0..1_000).map(named).collect()).to_string(), &[]).unwrap()
+    };
+    assert!(differences(&many("A"), &many("B"))[0].contains("too large to compare"));
+    let empty = json!({"type": "record", "name": "T0", "fields": []});
+    assert!(parse(&doubling(empty, 60, Some(json!({}))), &[]).unwrap_err().contains("the default"));
+    assert!(parse(&"[".repeat(100_000), &[]).unwrap_err().contains("recursion limit"));
 }
