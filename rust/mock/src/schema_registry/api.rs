@@ -8,9 +8,9 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::RegistryAuth;
-use super::compatibility::CompatibilityLevel;
 use super::documents::{apicurio_version, by_id, in_subject, json_of, schema_of, which};
 use super::failure::RegistryFailure;
+use super::levels::CompatibilityLevel;
 use super::query::{Query, decode};
 use super::state::{Listed, RegistryState, StoredSchema};
 

@@ -3,8 +3,8 @@
 //!
 //! - [`MockRegistry`] starts, stops and inspects it; [`MockRegistryConfig`] is its configuration.
 //! - `state` is subjects and versions, without I/O, and `schemas` the schemas of all of them. `validity` decides
-//!   which schemas can be registered, with `avro` and `json_schema`; `compatibility` which changes a subject accepts;
-//!   `deletion` what can be deleted.
+//!   which schemas can be registered, with `avro` and `json_schema`; `levels` and `compatibility` which changes a
+//!   subject accepts; `deletion` what can be deleted.
 //! - `api` is the routes, functions from request and state to response, with `query`, `documents` and `failure`.
 //!   `server` accepts connections. `fault` defines faults and decides which hit a request.
 //!
@@ -19,6 +19,7 @@ mod documents;
 mod failure;
 mod fault;
 mod json_schema;
+mod levels;
 mod query;
 mod schemas;
 mod server;
@@ -32,9 +33,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
-pub use compatibility::CompatibilityLevel;
 pub use failure::RegistryFailure;
 pub use fault::{RegistryFault, RegistryFaultId, RegistryMatch, RegistryReaction};
+pub use levels::CompatibilityLevel;
 pub use schemas::RegistryReference;
 pub use state::StoredSchema;
 

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::compatibility::Levels;
 use super::failure::RegistryFailure;
+use super::levels::Levels;
 use super::schemas::{RegistryReference, Schema, SchemaDocument, Schemas};
 
 /// A schema in a subject.
