@@ -39,6 +39,7 @@ def test_each_call_returns_the_schema_with_its_place(
     mock_registry: MockRegistry, client_class: Any
 ) -> None:
     """Registered schemas are found by id, GUID, version and text."""
+    mock_registry.set_compatibility("NONE")
     with client_class(mock_registry.url) as registry:
         first = registry.register("orders-value", Schema(ORDER))
         second = registry.register("orders-value", Schema('"long"'))

@@ -167,6 +167,8 @@ class MockRegistry:
         references: Sequence[tuple[str, str, int]],
     ) -> tuple[int, int]:
         """Register a schema, and return its id and version."""
+    def set_compatibility(self, level: str, subject: str | None) -> None:
+        """Set the level of compatibility of a subject, or of all others."""
     def refuse_changes(self, subject: str, refuse: bool) -> None:
         """Make a subject refuse other schemas, or accept all again."""
     def delete_version(self, subject: str, version: int) -> None:

@@ -92,6 +92,9 @@ class RegistryFault:
 class MockRegistry:
     """A schema registry in this process with Confluent's API, over HTTP on loopback.
 
+    It refuses clients' invalid schemas, and those of Avro that are incompatible by the subject's
+    level, which is BACKWARD unless another one is set.
+
     Use it in a ``with`` block, or ``close()`` it. Methods raise ``ClosedError`` once it is closed.
 
     Args:
@@ -128,18 +131,42 @@ class MockRegistry:
         type: Literal["AVRO", "PROTOBUF", "JSON"] = "AVRO",
         references: Sequence[tuple[str, str, int]] = (),
     ) -> int:
-        """Register a schema in a subject, as a client does, and return its id.
+        """Register a schema in a subject, whatever its level of compatibility; return its id.
 
         Args:
             subject: the subject.
-            text: the schema's text. Of JSON formats, the mock checks the syntax alone.
+            text: the schema's text.
             type: the schema's type.
             references: name, subject and version of each schema that the text refers to.
 
         Raises:
-            ConfigError: the schema is invalid, or the subject refuses it.
+            ConfigError: the schema is invalid, or the subject refuses changes.
         """
         return self._core.register(subject, text, type, list(references))[0]
+
+    def set_compatibility(
+        self,
+        level: Literal[
+            "NONE",
+            "BACKWARD",
+            "BACKWARD_TRANSITIVE",
+            "FORWARD",
+            "FORWARD_TRANSITIVE",
+            "FULL",
+            "FULL_TRANSITIVE",
+        ],
+        subject: str | None = None,
+    ) -> None:
+        """Set which changes of Avro schemas are accepted from clients.
+
+        Args:
+            level: the level of compatibility.
+            subject: the subject. Default: all that have no level of their own.
+
+        Raises:
+            ConfigError: there is no such level.
+        """
+        self._core.set_compatibility(level, subject)
 
     def refuse_changes(self, subject: str, refuse: bool = True) -> None:
         """Let a subject refuse schemas that differ from its latest one, or accept all again.

@@ -1,5 +1,6 @@
 // What Avro's own reader makes of data of other writers' schemas, one JSON line each:
-//   {"name", "reader", "writer", "payloads": [hex], "results": [value, in the notation of Notation, or {"error"}]}
+//   {"name", "reader", "writer", "compatible", "payloads": [hex],
+//    "results": [value, in the notation of Notation, or {"error"}]}
 // First the cases of CASES, then seeded random ones (ReaderSchemas, Evolution, Values). Those whose payloads are
 // random have a truncated one at the end.
 // Run: javac -d CLASSES -cp '<oracle jars>/*' tests/java/avro/*.java
@@ -22,6 +23,7 @@ import java.util.HexFormat;
 import java.util.List;
 import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
+import org.apache.avro.SchemaCompatibility;
 import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.io.DecoderFactory;
 
@@ -51,6 +53,16 @@ public final class AvroResolution {
         return new Schema.Parser().setValidateDefaults(false).parse(text);
     }
 
+    private static boolean isCompatible(Schema reader, Schema writer) {
+        try {
+            return SchemaCompatibility.checkReaderWriterCompatibility(reader, writer).getType()
+                == SchemaCompatibility.SchemaCompatibilityType.COMPATIBLE;
+        } catch (AvroRuntimeException error) {
+            // A field and its alias are both in the writer's record. Confluent's registry refuses such a schema.
+            return false;
+        }
+    }
+
     private static ObjectNode line(Dice dice, String name, String reader, String writer, List<String> raw) throws IOException {
         Schema expected = schema(reader);
         Schema actual = schema(writer);
@@ -69,6 +81,7 @@ public final class AvroResolution {
         ObjectNode line = NODE.objectNode().put("name", name);
         line.set("reader", JSON.readTree(reader));
         line.set("writer", JSON.readTree(writer));
+        line.put("compatible", isCompatible(expected, actual));
         ArrayNode encoded = line.putArray("payloads");
         ArrayNode results = line.putArray("results");
         for (byte[] payload : payloads) {

@@ -23,6 +23,7 @@ from tests.support.registry_layers import (
 
 FIRST = json.dumps({"type": "record", "name": "A", "fields": [{"name": "id", "type": "long"}]})
 OTHER = '{"type": "string"}'
+INVALID = '{"type": "array"}'
 
 # Calls with the names of methods; schemas are made by each layer's own class.
 CALLS: list[tuple[str, tuple[Any, ...]]] = [
@@ -50,16 +51,32 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
     ("set_compatibility", ("a-value", "full")),
     ("get_compatibility", ("a-value",)),
     ("set_compatibility", ("a-value", None)),
+    ("set_compatibility", ("a-value", "wrong")),
+    ("get_compatibility", ()),
+    ("get_compatibility", ("c-value",)),
+    ("register_schema", ("a-value", OTHER)),
+    ("test_compatibility", ("a-value", OTHER)),
+    ("test_compatibility_all_versions", ("a-value", OTHER)),
+    ("register_schema", ("c-value", INVALID)),
+    ("lookup_schema", ("c-value", INVALID)),
+    ("get_subjects_by_schema_id", (1,)),
     ("set_config", ("a-value", None)),
     ("get_subjects", ()),
     ("delete_version", ("a-value", 1)),
     ("get_version", ("a-value", 1)),
     ("delete_version", ("a-value", 7)),
+    ("delete_version", ("a-value", 1, True)),
+    ("delete_subject", ("c-value", True)),
+    ("delete_subject", ("c-value",)),
+    ("get_subjects", (None, True)),
+    ("get_versions", ("c-value", True)),
+    ("delete_subject", ("c-value", True)),
+    ("get_subjects", (None, True)),
 ]
 
 
 def arguments(layer: Layer, args: tuple[Any, ...]) -> list[Any]:
-    return [layer.Schema(arg) if arg in (FIRST, OTHER) else arg for arg in args]
+    return [layer.Schema(arg) if arg in (FIRST, OTHER, INVALID) else arg for arg in args]
 
 
 def test_calls_return_what_the_originals_return() -> None:

@@ -149,7 +149,8 @@ async fn a_registration_ends_the_memory_of_what_was_missing() {
     client.register("s", &avro(AVRO), CALL_TIMEOUT).await.unwrap();
     assert_eq!(client.lookup("s", &avro(AVRO), CALL_TIMEOUT).await.unwrap().version, Some(1));
     assert_eq!(client.latest("s", CALL_TIMEOUT).await.unwrap().version, Some(1));
-    client.register("s", &avro("\"string\""), CALL_TIMEOUT).await.unwrap();
+    let changed = AVRO.replace("long", "double");
+    client.register("s", &avro(&changed), CALL_TIMEOUT).await.unwrap();
     assert_eq!(client.latest("s", CALL_TIMEOUT).await.unwrap().version, Some(2));
 }
 

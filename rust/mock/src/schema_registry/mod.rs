@@ -2,16 +2,29 @@
 //! path, `/apis/ccompat/v7`, it also has the look-up of global ids in Apicurio's own API.
 //!
 //! - [`MockRegistry`] starts, stops and inspects it; [`MockRegistryConfig`] is its configuration.
-//! - `state` is subjects, versions and schemas without I/O. `api` is the routes, functions from request and
-//!   state to response. `server` accepts connections. `fault` defines faults and decides which hit a request.
+//! - `state` is subjects and versions, without I/O, and `schemas` the schemas of all of them. `validity` decides
+//!   which schemas can be registered, with `avro` and `json_schema`; `levels` and `compatibility` which changes a
+//!   subject accepts; `deletion` what can be deleted.
+//! - `api` is the routes, functions from request and state to response, with `query`, `documents` and `failure`.
+//!   `server` accepts connections. `fault` defines faults and decides which hit a request.
 //!
 //! Invariants: whatever a client sends, the mock responds or closes that connection; stopping keeps the
 //! schemas, and the address refuses connections until the registry is started again.
 
 mod api;
+mod avro;
+mod compatibility;
+mod deletion;
+mod documents;
+mod failure;
 mod fault;
+mod json_schema;
+mod levels;
+mod query;
+mod schemas;
 mod server;
 mod state;
+mod validity;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -20,13 +33,17 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
+pub use failure::RegistryFailure;
 pub use fault::{RegistryFault, RegistryFaultId, RegistryMatch, RegistryReaction};
-pub use state::{RegistryFailure, RegistryReference, StoredSchema};
+pub use levels::CompatibilityLevel;
+pub use schemas::RegistryReference;
+pub use state::StoredSchema;
 
 use crate::transport::{ReservedAddress, Transport};
 use fault::RegistryFaults;
+use schemas::SchemaDocument;
 use server::RunningServer;
-use state::RegistryState;
+use state::{Listed, RegistryState};
 
 /// Requests beyond this number are no longer recorded.
 const MAX_RECORDED: usize = 1_000_000;
@@ -122,11 +139,11 @@ impl MockRegistry {
         format!("http://{}{}", self.address, self.shared.config.path)
     }
 
-    /// Registers a schema, as a client does.
+    /// Registers a schema, whatever the subject's level of compatibility.
     ///
     /// # Errors
     ///
-    /// The schema is invalid, or incompatible in a subject that refuses changes.
+    /// The schema is invalid, or the subject refuses changes.
     pub fn register(
         &self,
         subject: &str,
@@ -134,7 +151,17 @@ impl MockRegistry {
         text: &str,
         references: &[RegistryReference],
     ) -> Result<StoredSchema, RegistryFailure> {
-        self.shared.state.lock().register(subject, schema_type, text, references)
+        let document = SchemaDocument {
+            schema_type: schema_type.to_owned(),
+            text: text.to_owned(),
+            references: references.to_vec(),
+        };
+        self.shared.state.lock().register(subject, document)
+    }
+
+    /// Sets which changes a subject accepts from clients, or all subjects that have no level of their own.
+    pub fn set_compatibility(&self, subject: Option<&str>, level: CompatibilityLevel) {
+        self.shared.state.lock().levels.set(subject, level);
     }
 
     /// Makes a subject refuse schemas that differ from its latest version, or accept all again.
@@ -154,7 +181,7 @@ impl MockRegistry {
     /// The names of the subjects.
     #[must_use]
     pub fn subjects(&self) -> Vec<String> {
-        self.shared.state.lock().subjects()
+        self.shared.state.lock().subjects(Listed::Alive)
     }
 
     /// The requests that arrived.

@@ -24,6 +24,7 @@ mod offsets;
 mod other_configs;
 mod reassignments;
 mod replicas;
+mod schema_registry;
 mod scram_credentials;
 mod share_fetch;
 mod share_groups;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_mock::schema_registry::{
-    MockRegistry as Core, MockRegistryConfig, RegistryAuth, RegistryFailure, RegistryFault, RegistryFaultId,
-    RegistryMatch, RegistryReaction, RegistryReference,
+    CompatibilityLevel, MockRegistry as Core, MockRegistryConfig, RegistryAuth, RegistryFailure,
+    RegistryFault, RegistryFaultId, RegistryMatch, RegistryReaction, RegistryReference,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -112,6 +112,13 @@ impl MockRegistry {
         let stored = self.core()?.register(subject, schema_type, text, &references);
         let stored = stored.map_err(|failure| failed(py, &failure))?;
         Ok((stored.id.into(), stored.version))
+    }
+
+    /// Set the level of compatibility of a subject, or of all others.
+    fn set_compatibility(&self, py: Python<'_>, level: &str, subject: Option<&str>) -> PyResult<()> {
+        let level = CompatibilityLevel::parse(level).map_err(|failure| failed(py, &failure))?;
+        self.core()?.set_compatibility(subject, level);
+        Ok(())
     }
 
     /// Make a subject refuse other schemas, or accept all again.

@@ -1,0 +1,59 @@
+//! Percent-encoded paths and queries of requests.
+
+use super::state::Listed;
+
+/// The parameters of a request.
+#[derive(Debug)]
+pub(super) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Parses the part of an address behind the question mark. What is not valid is left out.
+    pub(super) fn parse(text: &str) -> Self {
+        let pairs = text.split('&').filter_map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((decode(name)?, decode(&value.replace('+', " "))?))
+        });
+        Self(pairs.collect())
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.text(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+
+    /// Which versions a listing has.
+    pub(super) fn listed(&self) -> Listed {
+        match (self.flag("deletedOnly"), self.flag("deleted")) {
+            (true, _) => Listed::Deleted,
+            (false, true) => Listed::All,
+            (false, false) => Listed::Alive,
+        }
+    }
+
+    /// The part of a list between `offset` and `limit`.
+    pub(super) fn page<T>(&self, items: Vec<T>) -> Vec<T> {
+        let number = |name| self.text(name).and_then(|text| text.parse::<usize>().ok());
+        let (offset, limit) = (number("offset").unwrap_or(0), number("limit").unwrap_or(usize::MAX));
+        items.into_iter().skip(offset).take(limit).collect()
+    }
+}
+
+/// Decodes percent-encoded text.
+pub(super) fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?].map(|digit| char::from(digit).to_digit(16));
+                let [Some(high), Some(low)] = digits else { return None };
+                bytes.push(u8::try_from(high * 16 + low).ok()?);
+            }
+            byte => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,101 @@
+//! Schemas by id and GUID, whichever subjects have them.
+//!
+//! Invariants: the same schema has one id and one GUID; ids count from 1 and are never used again.
+
+use std::sync::Arc;
+
+use ring::digest::{SHA256, digest};
+use serde_json::Value;
+
+use super::failure::RegistryFailure;
+
+/// A reference to another schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryReference {
+    /// The name in the referring text.
+    pub name: String,
+    /// The subject.
+    pub subject: String,
+    /// The version in the subject.
+    pub version: i32,
+}
+
+/// A schema as clients send it.
+#[derive(Debug)]
+pub(super) struct SchemaDocument {
+    pub(super) schema_type: String,
+    pub(super) text: String,
+    pub(super) references: Vec<RegistryReference>,
+}
+
+impl SchemaDocument {
+    /// Whether both are one schema. In JSON, white space does not count.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+        let is_same_text = || match self.schema_type.as_str() {
+            "PROTOBUF" => self.text == other.text,
+            _ => {
+                self.text == other.text
+                    || parse(&self.text).is_some_and(|one| Some(one) == parse(&other.text))
+            }
+        };
+        self.schema_type == other.schema_type && self.references == other.references && is_same_text()
+    }
+
+    /// A GUID that depends on the schema alone, as Confluent's.
+    fn guid(&self) -> String {
+        let Self { schema_type, text, references } = self;
+        let whole = digest(&SHA256, format!("{schema_type}\n{references:?}\n{text}").as_bytes());
+        let mut out = String::new();
+        for (at, byte) in whole.as_ref().iter().take(16).enumerate() {
+            if matches!(at, 4 | 6 | 8 | 10) {
+                out.push('-');
+            }
+            out.push_str(&format!("{byte:02x}"));
+        }
+        out
+    }
+}
+
+/// A schema with its identity.
+#[derive(Debug)]
+pub(super) struct Schema {
+    pub(super) id: i32,
+    pub(super) guid: String,
+    pub(super) document: SchemaDocument,
+}
+
+/// All schemas.
+#[derive(Debug, Default)]
+pub(super) struct Schemas {
+    known: Vec<Arc<Schema>>,
+    last_id: i32,
+}
+
+impl Schemas {
+    pub(super) fn find(&self, document: &SchemaDocument) -> Option<Arc<Schema>> {
+        self.known.iter().find(|schema| schema.document.is_same(document)).cloned()
+    }
+
+    pub(super) fn add(&mut self, document: SchemaDocument) -> Arc<Schema> {
+        self.last_id = self.last_id.saturating_add(1);
+        let schema = Arc::new(Schema { id: self.last_id, guid: document.guid(), document });
+        self.known.push(Arc::clone(&schema));
+        schema
+    }
+
+    pub(super) fn by_id(&self, id: &str) -> Result<Arc<Schema>, RegistryFailure> {
+        let found = self.known.iter().find(|schema| schema.id.to_string() == id);
+        found.cloned().ok_or_else(RegistryFailure::no_schema)
+    }
+
+    pub(super) fn by_guid(&self, guid: &str) -> Result<Arc<Schema>, RegistryFailure> {
+        let found = self.known.iter().find(|schema| schema.guid.eq_ignore_ascii_case(guid));
+        found.cloned().ok_or_else(RegistryFailure::no_schema)
+    }
+
+    /// Forgets the schemas that this function does not want.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&Schema) -> bool) {
+        self.known.retain(|schema| is_kept(schema));
+    }
+}
