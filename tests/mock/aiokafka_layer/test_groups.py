@@ -261,6 +261,21 @@ def test_another_pattern_may_match_the_same_topics(
     run(read())
 
 
+@pytest.mark.parametrize("is_manual", [False, True])
+def test_start_lets_the_brokers_create_topics(mock_cluster: MockCluster, is_manual: bool) -> None:
+    async def read() -> None:
+        topics = [] if is_manual else ["fresh"]
+        reader = consumer(mock_cluster, *topics, request_timeout_ms=5000)
+        if is_manual:
+            reader.assign([TopicPartition("fresh", 0)])
+        async with reader:
+            assert 0 in (reader.partitions_for_topic("fresh") or ())
+            mock_cluster.append("fresh", 0, [b"first"])
+            assert (await reader.getone()).value == b"first"
+
+    run(read())
+
+
 def test_no_task_keeps_a_forgotten_consumer_alive(mock_cluster: MockCluster, pairs: str) -> None:
     async def forget() -> None:
         reader = consumer(mock_cluster, pairs)
