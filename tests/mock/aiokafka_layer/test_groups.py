@@ -83,8 +83,8 @@ def test_a_rebalance_does_not_wait_for_an_application_that_does_not_read(
             ]
             assert listener.calls[0][1] == BOTH
             assert first.assignment() == kept
-        await first.stop()
-        assert listener.calls[-1][0] == "assigned"
+            await first.stop()
+            assert listener.calls[-1][0] == "assigned"
 
     run(join())
 
@@ -183,6 +183,23 @@ def test_a_member_that_does_not_read_leaves_and_returns_no_stale_records(
             await other.stop()
             mock_cluster.append("pairs", 0, [b"new"])
             assert (await idle.getone()).value == b"new"
+
+    run(read())
+
+
+def test_a_member_leaves_after_a_read_that_was_given_up(
+    mock_cluster: MockCluster, pairs: str
+) -> None:
+    """Regression: the poll for that read went on for ten minutes."""
+
+    async def read() -> None:
+        idle = consumer(mock_cluster, pairs, max_poll_interval_ms=200, auto_offset_reset="latest")
+        async with idle, consumer(mock_cluster, pairs) as other:
+            assert await idle.getmany(timeout_ms=50) == {}
+            deadline = time.monotonic() + 30
+            while other.assignment() != BOTH:
+                assert time.monotonic() < deadline
+                await other.getmany(timeout_ms=50)
 
     run(read())
 
