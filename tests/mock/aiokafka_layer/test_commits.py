@@ -94,9 +94,32 @@ def test_a_periodic_commit_leaves_out_what_is_being_processed(
             assert automatic is not None
             await automatic.commit(includes_in_process=False)
             assert committed(mock_cluster) == {P0: (3, "")}
-            waiting = asyncio.ensure_future(reader.getone(P1))
+            await reader.getone()
             await eventually(lambda: committed(mock_cluster) == {P0: (4, "")})
-            waiting.cancel()
+
+    run(read())
+
+
+def test_a_task_does_not_commit_what_another_one_is_processing(
+    mock_cluster: MockCluster, pairs: str
+) -> None:
+    """Regression: reading one partition counted as the end of processing the others."""
+
+    async def read() -> None:
+        reader = consumer(mock_cluster, auto_commit_interval_ms=600_000)
+        reader.assign([P0, P1])
+        async with reader:
+            assert reader._membership is not None
+            automatic = reader._membership._auto_commit
+            assert automatic is not None
+            await reader.getone(P0)
+            assert len((await reader.getmany(P1, max_records=3, timeout_ms=5000))[P1]) == 3
+            await reader.getone(P1)
+            await automatic.commit(includes_in_process=False)
+            assert committed(mock_cluster) == {P0: (0, ""), P1: (3, "")}
+            await reader.getone()
+            await automatic.commit(includes_in_process=False)
+            assert sum(offset for offset, _ in committed(mock_cluster).values()) == 5
 
     run(read())
 

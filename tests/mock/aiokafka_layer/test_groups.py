@@ -83,8 +83,8 @@ def test_a_rebalance_does_not_wait_for_an_application_that_does_not_read(
             ]
             assert listener.calls[0][1] == BOTH
             assert first.assignment() == kept
-        await first.stop()
-        assert listener.calls[-1][0] == "assigned"
+            await first.stop()
+            assert listener.calls[-1][0] == "assigned"
 
     run(join())
 
@@ -187,6 +187,23 @@ def test_a_member_that_does_not_read_leaves_and_returns_no_stale_records(
     run(read())
 
 
+def test_a_member_leaves_after_a_read_that_was_given_up(
+    mock_cluster: MockCluster, pairs: str
+) -> None:
+    """Regression: the poll for that read went on for ten minutes."""
+
+    async def read() -> None:
+        idle = consumer(mock_cluster, pairs, max_poll_interval_ms=200, auto_offset_reset="latest")
+        async with idle, consumer(mock_cluster, pairs) as other:
+            assert await idle.getmany(timeout_ms=50) == {}
+            deadline = time.monotonic() + 30
+            while other.assignment() != BOTH:
+                assert time.monotonic() < deadline
+                await other.getmany(timeout_ms=50)
+
+    run(read())
+
+
 def test_topics_that_match_a_pattern_later_are_read(mock_cluster: MockCluster, pairs: str) -> None:
     async def read() -> None:
         reader = consumer(mock_cluster, metadata_max_age_ms=50)
@@ -257,6 +274,21 @@ def test_another_pattern_may_match_the_same_topics(
             assert (await reader.getone()).offset == 0
             reader.subscribe(pattern="pairs")
             assert (await reader.getone()).offset == 0
+
+    run(read())
+
+
+@pytest.mark.parametrize("is_manual", [False, True])
+def test_start_lets_the_brokers_create_topics(mock_cluster: MockCluster, is_manual: bool) -> None:
+    async def read() -> None:
+        topics = [] if is_manual else ["fresh"]
+        reader = consumer(mock_cluster, *topics, request_timeout_ms=5000)
+        if is_manual:
+            reader.assign([TopicPartition("fresh", 0)])
+        async with reader:
+            assert 0 in (reader.partitions_for_topic("fresh") or ())
+            mock_cluster.append("fresh", 0, [b"first"])
+            assert (await reader.getone()).value == b"first"
 
     run(read())
 

@@ -116,6 +116,26 @@ def test_a_task_reads_while_another_one_waits(mock_cluster: MockCluster) -> None
     run(read())
 
 
+def test_a_position_is_that_of_the_next_record_while_records_arrive(
+    mock_cluster: MockCluster, pairs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: it was the core's, which is past the records that were polled meanwhile."""
+
+    async def read() -> None:
+        async with consumer(mock_cluster, pairs) as reader:
+            waiting = asyncio.ensure_future(reader.getone(P0))
+            position = reader._engine.position
+
+            async def late(*partition: Any, timeout: float) -> int:
+                await waiting
+                return await position(*partition, timeout=timeout)
+
+            monkeypatch.setattr(reader._engine, "position", late)
+            assert await reader.position(P0) == 1
+
+    run(read())
+
+
 def test_getmany_without_a_timeout_returns_what_has_arrived(
     mock_cluster: MockCluster, pairs: str
 ) -> None:

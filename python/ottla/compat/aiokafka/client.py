@@ -120,7 +120,7 @@ class AIOKafkaClient:
             await engine.close()
             raise
         self._own_engine = engine
-        self.attach(engine, self._find_with_producer)
+        self.attach(engine, self.find_with_producer)
         await self.force_metadata_update()
 
     async def connect(self, engine: _Engine) -> None:
@@ -254,9 +254,12 @@ class AIOKafkaClient:
             else:
                 return
 
-    async def _find_with_producer(self, topic: str) -> None:
+    async def find_with_producer(self, topic: str) -> None:
         """Wait for a topic as a producer does, whose requests let brokers create it."""
-        producer = ottla.AsyncProducer(self._own_engine)
+        if self._own_engine is not None:
+            producer: ottla.AsyncProducer = ottla.AsyncProducer(self._own_engine)
+        else:
+            producer = ottla.AsyncProducer(**self.options.to_config(self._loop))
         try:
             await asyncio.wait_for(
                 producer.send_batch(topic, []), self.options.request_timeout_ms / 1000

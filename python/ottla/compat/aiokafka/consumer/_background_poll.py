@@ -30,7 +30,6 @@ __all__ = ["BackgroundPoll"]
 # For how long the task waits for the next reader before it polls without one, and a reader that
 # does not wait for records for the task.
 _BRIEF_SECONDS = 0.1
-_LONG_POLL_SECONDS = 600.0
 # How many records of a backlog a poll takes at once: its fixed costs are shared, and the loop is
 # not blocked for long.
 _POLLED_RECORDS = 2000
@@ -249,10 +248,10 @@ class BackgroundPoll:
         await self._back_off()
 
     def _seconds_left(self) -> float:
-        """The seconds for which the task may poll without a reader."""
+        """The seconds for which the task may poll: the readers of now may leave at once."""
         if self._readers:
-            return _LONG_POLL_SECONDS
-        return min(self.last_read + self._idle_limit - time.monotonic(), _LONG_POLL_SECONDS)
+            return self._idle_limit
+        return self.last_read + self._idle_limit - time.monotonic()
 
     async def _sleep(self, seconds: float | None) -> None:
         """Pause until ``resume``, or for some seconds."""

@@ -44,7 +44,7 @@ class Fetcher:
     def take_record(self, partitions: Sequence[TopicPartition]) -> ConsumerRecord[Any, Any] | None:
         """Return the next record if it is held, without waiting; see ``next_record``."""
         poll = self._poll
-        poll.last_read = time.monotonic()
+        self._begin(partitions)
         if poll.is_stopped:
             raise ConsumerStoppedError
         if poll.errors:
@@ -55,9 +55,8 @@ class Fetcher:
                 partition, record = taken
                 if self._deserialize is not None:
                     self._convert({partition: [record]}, self._deserialize)
-                self.in_process = {partition: record.offset}
+                self.in_process[partition] = record.offset
                 return record
-        self.in_process = {}
         return None
 
     async def next_record(self, partitions: Sequence[TopicPartition]) -> ConsumerRecord[Any, Any]:
@@ -86,8 +85,7 @@ class Fetcher:
             max_records: at most so many. Default: no limit.
         """
         poll = self._poll
-        self.in_process = {}
-        poll.last_read = time.monotonic()
+        self._begin(partitions)
         deadline = poll.last_read + timeout
         has_waited = False
         while not poll.is_stopped:
@@ -96,7 +94,8 @@ class Fetcher:
                 if taken:
                     if self._deserialize is not None:
                         self._convert(taken, self._deserialize)
-                    self.in_process = {item: records[0].offset for item, records in taken.items()}
+                    for partition, records in taken.items():
+                        self.in_process[partition] = records[0].offset
                     return taken
             poll.check_error(partitions)
             left = deadline - time.monotonic()
@@ -156,6 +155,14 @@ class Fetcher:
     def held_positions(self) -> dict[TopicPartition, int]:
         """Return the offsets of the next records that are held, by partition."""
         return self._held.first_offsets()
+
+    def _begin(self, partitions: Sequence[TopicPartition]) -> None:
+        """Take note that what earlier calls returned of these partitions is processed."""
+        self._poll.last_read = time.monotonic()
+        if not partitions:
+            self.in_process.clear()
+        for partition in partitions:
+            self.in_process.pop(partition, None)
 
     def _convert(self, taken: RecordsByPartition, deserialize: Deserialize) -> None:
         """Deserialize records; if that fails, they are the next ones again."""

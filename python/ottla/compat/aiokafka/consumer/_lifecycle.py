@@ -74,8 +74,10 @@ class ConsumerLifecycle(ConsumerPositions, ConsumerLookups):
         )
         self._membership, self._engine = membership, engine
         await self._client.connect(engine)
-        # Subscribing lets the brokers create topics.
-        self._client.attach(engine)
+        subscription = self._subscription.subscription
+        # Subscribing lets the brokers create topics; assigning does not.
+        is_manual = subscription is not None and subscription.is_manual
+        self._client.attach(engine, self._client.find_with_producer if is_manual else None)
         self._fetcher = membership.fetcher
         membership.start()
         for topic in self._subscription.topics:

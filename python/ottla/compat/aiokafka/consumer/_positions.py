@@ -43,13 +43,17 @@ class ConsumerPositions(ConsumerCommits):
             await asyncio.wait({call, change}, return_when=asyncio.FIRST_COMPLETED)
             if call.done():
                 try:
-                    return call.result()
+                    position = call.result()
                 except ottla_errors.TimeoutError:
                     continue
                 except ottla_errors.StateError:
                     pass  # The assignment has changed.
                 except ottla_errors.KafkaError as error:
                     raise peer_error(error) from error
+                else:
+                    # Records may have been polled meanwhile.
+                    held = reader.held_position(partition)
+                    return position if held is None else held
             call.cancel()
             if self._subscription.subscription is None:
                 raise IllegalStateError(f"Partition {partition} is not assigned")

@@ -57,6 +57,7 @@ class AIOProducer:
         self.executor = executor
         self._loop = asyncio.get_running_loop()
         self._producer = confluent_kafka.Producer(_common.config_on_loop(self._loop, producer_conf))
+        self._produce = self._producer.produce
         self._batch_size = batch_size
         self._is_closed = False
         self._stopped = threading.Event()
@@ -106,10 +107,10 @@ class AIOProducer:
             A future of the delivered message; it raises ``KafkaException``.
         """
         future: asyncio.Future[Message] = self._loop.create_future()
-        report = functools.partial(self._delivered, future)
+        kwargs["on_delivery"] = functools.partial(self._delivered, future)
         while True:
             try:
-                self._producer.produce(topic, value, key, on_delivery=report, **kwargs)
+                self._produce(topic, value, key, **kwargs)
             except BufferError:
                 await asyncio.sleep(_PAUSE)
             except KafkaException as error:
@@ -165,7 +166,10 @@ class AIOProducer:
         self, future: asyncio.Future[Message], error: KafkaError | None, message: Message
     ) -> None:
         if threading.get_ident() == self._loop_thread:
-            _complete(future, error, message)
+            if error is None and not future.done():
+                future.set_result(message)
+            else:
+                _complete(future, error, message)
             return
         try:
             self._loop.call_soon_threadsafe(_complete, future, error, message)
