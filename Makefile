@@ -30,7 +30,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit peer-suites oracle jars older-jars apicurio network kerberos valgrind browser console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep frameworks framework-environments pytest unit peer-suites oracle jars older-jars apicurio network kerberos valgrind browser console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,11 +59,14 @@ test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared
 	$(STEP) 'pytest in Spark'
 	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
 
-deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio network kerberos valgrind console-assets browser ## the slow tests, before a release; writes a report
+deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio framework-environments network kerberos valgrind console-assets browser ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS) $(ARGS)
 
 peer-suites: check-test $(OPTIMISED) .venv/dev.stamp jars ## other clients' own test suites on the stand-ins: make peer-suites SUITE=aiokafka
 	@$(PY) -m tests.peer_suites $(SUITE) $(ARGS)
+
+frameworks: check-test $(QUICK) .venv/dev.stamp jars framework-environments ## the part of `make deep` with FastStream, Celery and others
+	@$(PY) -m tests.gate.deep frameworks
 
 pytest: .venv/dev.stamp ## any Python tests: make pytest ARGS='tests/mock -k scan'
 	@[[ -e python/ottla/_core.abi3.so ]] || $(MAKE) --no-print-directory $(QUICK)
@@ -94,6 +97,9 @@ older-jars:
 apicurio:
 	@tools/jars.sh apicurio
 
+framework-environments: .venv/build.stamp
+	@tools/frameworks.sh
+
 network:
 	@tools/network.sh
 
@@ -121,8 +127,8 @@ lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
 	wait $$mypy
 	$(STEP) 'stubtest'
 	@$(PY) tools/check_stubs.py
-	$(STEP) 'AsyncAdmin, import circles, links of the documentation'
-	@$(PY) tools/async_admin.py --check
+	$(STEP) 'twins, import circles, links of the documentation'
+	@$(PY) tools/twins.py --check
 	@$(PY) tools/import_circles.py
 	@tools/site.sh --check
 
@@ -181,7 +187,7 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/error_codes.py
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/stub_docstrings.py
-	@$(PY) tools/async_admin.py
+	@$(PY) tools/twins.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
 site: $(QUICK) .venv/dev.stamp ## the documentation site, in .ottla-build/site

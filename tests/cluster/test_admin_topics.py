@@ -247,9 +247,21 @@ def test_partitions_and_log_directories_as_kafkas_tools_show_them(
     with admin_of_kind(kind, kafka.bootstrap) as admin:
         admin.create_topics([NewTopic(topic, 2, 3)])
         assert "5" in str(admin.create_partitions({topic: 5}, dry_run=True))
+        spread = [[3, 1, 2], [1, 2, 3]]
+        admin.create_partitions({topic: 4}, assignments={topic: spread})
+        wait_until(
+            lambda: (
+                [each.replicas for each in admin.describe_topics([topic])[topic].partitions[2:]]
+                == spread
+            ),
+            lambda: "the new partitions have the replicas that were chosen",
+        )
         admin.create_partitions({topic: 5})
-        refused = admin.create_partitions({topic: 3}, errors="return")
-        assert isinstance(refused[topic], errors.KafkaError)
+        for refused in (
+            admin.create_partitions({topic: 3}, errors="return"),
+            admin.create_partitions({topic: 6}, assignments={topic: spread}, errors="return"),
+        ):
+            assert isinstance(refused[topic], errors.KafkaError)
         shown = of_tool(kafka, TOPICS, "--describe", "--topic", topic)
         assert "PartitionCount: 5" in shown
         described = admin.describe_topics([topic])[topic]

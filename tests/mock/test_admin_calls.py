@@ -152,6 +152,7 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(
     for call in (
         lambda: admin.create_topics([NewTopic("t", 0)]),
         lambda: admin.create_topics([NewTopic("t", 3, assignments=[[1]])]),
+        lambda: admin.create_partitions({"t": 9}, assignments={"u": [[1]]}),
         lambda: admin.describe_topics(["t"], errors="ignore"),  # type: ignore[call-overload]
         lambda: admin.list_offsets({("t", 0): "first"}),  # type: ignore[dict-item]
         lambda: admin.alter_client_quotas({QuotaEntity(user="a", ip="1.2.3.4"): {"x": 1.0}}),

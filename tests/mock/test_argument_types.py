@@ -33,6 +33,7 @@ OTHER_TYPES = {"schema", "bootstrap", "url", "limits"}
 def inside(parameter: Parameter, wrong: Any) -> Any:
     """Return a value of a collection or mapping with a wrong number in it."""
     values: dict[str, Any] = {
+        "assignments": {"a": [[wrong]]},
         "alterations": {QuotaEntity(user="u"): {"producer_byte_rate": wrong}},
         "brokers": [wrong],
         "counts": {"a": wrong},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Any
 
@@ -236,6 +237,16 @@ def test_a_pattern_matches_topics_created_later(mock_cluster: MockCluster, membe
         mock_cluster.create_topic("late-one", partitions=1)
         mock_cluster.create_topic("too-late-one", partitions=1)
         poll_until(lambda: consumer.assignment() == [("late-one", 0), *ALL], consumer)
+
+
+def test_the_flags_of_a_compiled_pattern_count(mock_cluster: MockCluster, member: Any) -> None:
+    mock_cluster.create_topic("ORDERS", partitions=1)
+    with member() as consumer:
+        consumer.subscribe(pattern=re.compile("ord.*", re.IGNORECASE))
+        assert consumer.subscription() == "(?i)ord.*"
+        poll_until(lambda: consumer.assignment() == [("ORDERS", 0), *ALL], consumer)
+        with pytest.raises(errors.ArgumentTypeError, match=r"pattern is of type Pattern"):
+            consumer.subscribe(pattern=re.compile(b"ord.*"))
 
 
 def test_an_invalid_pattern_raises_at_once(mock_cluster: MockCluster) -> None:

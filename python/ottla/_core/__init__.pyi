@@ -25,11 +25,13 @@ from ottla._core.column_format import (
     infer_json,
 )
 from ottla._core.compat import (
+    ConsumerRecord,
     Message,
     MessageProducer,
     MessageReader,
     OffsetStore,
     ReportQueue,
+    consumer_records,
 )
 from ottla._core.config import (
     check_config,
@@ -108,6 +110,7 @@ __all__ = [
     "Consumer",
     "ConsumerBase",
     "ConsumerCall",
+    "ConsumerRecord",
     "DeadLetters",
     "Delivery",
     "DeliveryReports",
@@ -156,6 +159,7 @@ __all__ = [
     "client_of",
     "config_row_of",
     "config_rows",
+    "consumer_records",
     "encode_printed",
     "error_codes",
     "error_of_code",

@@ -1,7 +1,8 @@
-"""The hot paths of ``ottla.compat.confluent_kafka``."""
+"""The hot paths of ``ottla.compat``."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import GenericAlias
+from typing import Any, Generic, TypeVar, final
 
 from typing_extensions import Self, disjoint_base
 
@@ -9,7 +10,79 @@ from ottla._core.aliases import TopicPartition
 from ottla._core.consumer import Consumer
 from ottla._core.offsets import OffsetAndMetadata
 from ottla._core.producer import Producer
+from ottla._core.records import Record
 from ottla.errors import KafkaError
+
+_KT = TypeVar("_KT")
+_VT = TypeVar("_VT")
+
+@disjoint_base
+class ConsumerRecord(Generic[_KT, _VT]):
+    """A record that was read.
+
+    Args:
+        topic: the topic.
+        partition: the partition.
+        offset: the offset.
+        timestamp: milliseconds since 1970.
+        timestamp_type: 0 if the producer set it, 1 if the broker did.
+        key: the key, or what a deserializer made of it.
+        value: the value, or what a deserializer made of it.
+        checksum: always None for records of today's format.
+        serialized_key_size: the number of bytes of the key; -1 for null.
+        serialized_value_size: the number of bytes of the value; -1 for null.
+        headers: pairs of a name and a value.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: _KT | None
+    value: _VT | None
+    checksum: int | None
+    serialized_key_size: int
+    serialized_value_size: int
+    headers: Sequence[tuple[str, bytes]]
+
+    __hash__: None  # type: ignore[assignment]
+    __match_args__ = (
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "timestamp_type",
+        "key",
+        "value",
+        "checksum",
+        "serialized_key_size",
+        "serialized_value_size",
+        "headers",
+    )
+
+    def __new__(
+        cls,
+        topic: str,
+        partition: int,
+        offset: int,
+        timestamp: int,
+        timestamp_type: int,
+        key: _KT | None,
+        value: _VT | None,
+        checksum: int | None,
+        serialized_key_size: int,
+        serialized_value_size: int,
+        headers: Sequence[tuple[str, bytes]],
+    ) -> ConsumerRecord[_KT, _VT]: ...
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def consumer_records(
+    records: list[Record],
+) -> list[tuple[str, int, list[ConsumerRecord[Any, Any]]]]:
+    """"""
 
 @disjoint_base
 class Message:

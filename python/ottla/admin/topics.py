@@ -198,16 +198,36 @@ def _creatable(topic: NewTopic) -> Body:
         "num_partitions": topic.partitions or -1,
         "replication_factor": topic.replication or -1,
         "assignments": [
-            {
-                "partition_index": index,
-                "broker_ids": arguments.integers(f"assignments[{index}]", brokers),
-            }
-            for index, brokers in enumerate(
-                arguments.collection("assignments", topic.assignments) or ()
-            )
+            {"partition_index": index, "broker_ids": brokers}
+            for index, brokers in enumerate(_replicas("assignments", topic.assignments or ()))
         ],
         "configs": [{"name": name, "value": value} for name, value in configs.items()],
     }
+
+
+def _replicas(what: str, partitions: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the brokers of each partition."""
+    return [
+        arguments.integers(f"{what}[{index}]", brokers)
+        for index, brokers in enumerate(arguments.collection(what, partitions))
+    ]
+
+
+def new_replicas(
+    assignments: Mapping[str, Sequence[Sequence[int]]] | None, counts: Mapping[str, int]
+) -> dict[str, list[list[int]]]:
+    """Return the brokers of each new partition by topic.
+
+    Raises:
+        ArgumentTypeError: a broker is no int.
+        ConfigError: a topic gets no partitions.
+    """
+    found = arguments.mapping("assignments", assignments or {}, '{"topic": [[1, 2], [2, 3]]}')
+    by_topic = {name: _replicas(f"assignments[{name!r}]", each) for name, each in found.items()}
+    for name in by_topic:
+        if name not in counts:
+            raise ConfigError(f"assignments: topic {name} is not in counts")
+    return by_topic
 
 
 async def create_topics(call: Call, topics: Iterable[NewTopic]) -> Results[str, None]:
@@ -268,12 +288,23 @@ async def plan_topics(call: Call, topics: Iterable[NewTopic]) -> Plan:
 
 
 async def create_partitions(
-    call: Call, counts: Mapping[str, int], *, validate_only: bool = False
+    call: Call,
+    counts: Mapping[str, int],
+    replicas: Mapping[str, list[list[int]]],
+    *,
+    validate_only: bool = False,
 ) -> Results[str, None]:
     """Raise the numbers of partitions of topics to counts."""
 
+    assignments = {
+        name: [{"broker_ids": brokers} for brokers in each] for name, each in replicas.items()
+    }
+
     def build(topics: list[str]) -> Request:
-        bodies = [{"name": name, "count": counts[name], "assignments": None} for name in topics]
+        bodies = [
+            {"name": name, "count": counts[name], "assignments": assignments.get(name)}
+            for name in topics
+        ]
         body = {"topics": bodies, "timeout_ms": CONTROLLER_TIMEOUT_MS}
         return Request("CreatePartitions", body | {"validate_only": validate_only})
 
@@ -286,9 +317,11 @@ async def create_partitions(
     return await to_controller(call, counts, build, read, changes=not validate_only)
 
 
-async def plan_partitions(call: Call, counts: Mapping[str, int]) -> Plan:
+async def plan_partitions(
+    call: Call, counts: Mapping[str, int], replicas: Mapping[str, list[list[int]]]
+) -> Plan:
     """Let the controller check new numbers of partitions, and return those before and after."""
-    settle(await create_partitions(call, counts, validate_only=True), "raise")
+    settle(await create_partitions(call, counts, replicas, validate_only=True), "raise")
     topics = settle(await describe_topics(call, counts, authorized_operations=False), "raise")
     return Plan(
         [

@@ -40,6 +40,8 @@ class _StandInLoader(importlib.abc.Loader):
         # The import system has replaced the specification of the module, which has run already.
         spec = module.__spec__
         if spec is not None:
+            # Instrumentation that waits for the client's import compares this name.
+            module.__name__ = spec.name
             module.__spec__ = spec.loader_state
 
 
@@ -64,6 +66,7 @@ class _StandInFinder(importlib.abc.MetaPathFinder):
 
 
 _finder = _StandInFinder()
+_INSTALLED: object = importlib.machinery.PathFinder
 
 
 def install(name: Peer) -> None:
@@ -89,5 +92,7 @@ def install(name: Peer) -> None:
             f"{name} is already imported; call ottla.compat.install({name!r}) before that"
         )
     if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
+        # Before installed packages, and behind finders that watch imports for instrumentation.
+        places = [number for number, each in enumerate(sys.meta_path) if each is _INSTALLED]
+        sys.meta_path.insert(places[0] if places else 0, _finder)
     _finder.peers.add(name)

@@ -67,6 +67,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<consumer::RebalanceChange>()?;
     module.add_class::<consumer::Record>()?;
     module.add_class::<consumer::Watermarks>()?;
+    module.add_class::<compat::ConsumerRecord>()?;
+    module.add_function(wrap_pyfunction!(compat::consumer_records, module)?)?;
     module.add_class::<compat::Message>()?;
     module.add_class::<compat::MessageProducer>()?;
     module.add_class::<compat::MessageReader>()?;

@@ -60,6 +60,13 @@ def topics(run: Scenario) -> None:
         lambda: admin.list_topics(timeout=30).topics, lambda found: name in found
     )
     note("list all", lambda: everything[name].error)
+    one_missing, enough = (m.NewPartitions(name, 5, each) for each in ([[1]], [[1], [1]]))
+    note("one replica is missing", lambda: admin.create_partitions([one_missing]))
+    note("more assigned", lambda: admin.create_partitions([enough]))
+    run.until(
+        lambda: admin.describe_topics(described)[name].result(30).partitions,
+        lambda found: [[node.id for node in each.replicas] for each in found[3:]] == [[1], [1]],
+    )
     note("delete", lambda: admin.delete_topics([name, f"{name}-no"]))
 
 

@@ -14,7 +14,11 @@ from ottla.compat.aiokafka.admin import (
     RecordsToDelete,
 )
 from ottla.compat.aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from ottla.compat.aiokafka.errors import IllegalArgumentError, TopicAlreadyExistsError
+from ottla.compat.aiokafka.errors import (
+    IllegalArgumentError,
+    InvalidReplicationAssignmentError,
+    TopicAlreadyExistsError,
+)
 from ottla.testing import MockCluster
 from tests.support.loops import run
 
@@ -71,6 +75,22 @@ def test_topics_configs_groups_and_records(mock_cluster: MockCluster) -> None:
             NewTopic("made", -1, -1)
 
     run(manage())
+
+
+def test_new_partitions_have_the_brokers_that_are_given(mock_cluster: MockCluster) -> None:
+    async def enlarge() -> None:
+        async with AIOKafkaAdminClient(bootstrap_servers=mock_cluster.bootstrap) as admin:
+            await admin.create_topics([NewTopic("made", 1, 1)])
+            one_is_missing = {"made": NewPartitions(3, [[3]])}
+            checked = await admin.create_partitions(one_is_missing, validate_only=True)
+            assert checked.topic_errors[0][1] == InvalidReplicationAssignmentError.errno
+            with pytest.raises(InvalidReplicationAssignmentError):
+                await admin.create_partitions(one_is_missing)
+            await admin.create_partitions({"made": NewPartitions(3, [[3], [2]])})
+            [described] = await admin.describe_topics(["made"])
+            assert [each["replicas"] for each in described["partitions"]][1:] == [[3], [2]]
+
+    run(enlarge())
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import ottla
 from ottla.compat.aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from ottla.compat.aiokafka.consumer._membership import Membership
 from ottla.testing import MockCluster
@@ -161,13 +162,18 @@ def test_a_new_assignment_waits_until_the_group_is_left(
     run(read())
 
 
+@pytest.mark.parametrize("max_poll_interval_ms", [100, 400])
 def test_a_member_that_does_not_read_leaves_and_returns_no_stale_records(
-    mock_cluster: MockCluster, pairs: str
+    mock_cluster: MockCluster, pairs: str, max_poll_interval_ms: int
 ) -> None:
-    """Regression: records that were buffered before the member left were still returned."""
+    """Regression: records that were buffered before the member left were still returned.
+
+    With 100 ms, it left again and again: the background poll paused for longer than it may.
+    """
 
     async def read() -> None:
-        idle = consumer(mock_cluster, pairs, max_poll_interval_ms=400, enable_auto_commit=False)
+        options = {"max_poll_interval_ms": max_poll_interval_ms, "enable_auto_commit": False}
+        idle = consumer(mock_cluster, pairs, **options)
         async with idle, consumer(mock_cluster, pairs, enable_auto_commit=False) as other:
             deadline = time.monotonic() + 30
             while other.assignment() != BOTH:
@@ -214,6 +220,43 @@ def test_without_a_group_all_partitions_are_read(
                 mock_cluster.append("later", 0, [b"late"])
                 assert (await reader.getone()).value == b"late"
                 assert len(reader.assignment()) == 3
+
+    run(read())
+
+
+def test_without_a_group_new_partitions_are_read_and_the_others_go_on(
+    mock_cluster: MockCluster, pairs: str
+) -> None:
+    async def read() -> None:
+        async with consumer(mock_cluster, pairs, group_id=None, metadata_max_age_ms=50) as reader:
+            assert (await reader.getone(P0)).value == b"0-0"
+            with ottla.Admin(mock_cluster.bootstrap) as admin:
+                admin.create_partitions({"pairs": 3})
+            mock_cluster.append("pairs", 2, [b"new"])
+            seen = [(await reader.getone()).value for _ in range(20)]
+            assert len(set(seen)) == 20
+            assert b"new" in seen
+            assert b"0-0" not in seen
+            reader.subscribe([pairs])
+            # A new subscription begins anew.
+            assert len({(await reader.getone()).value for _ in range(21)}) == 21
+
+    run(read())
+
+
+@pytest.mark.parametrize("group_id", ["members", None])
+def test_another_pattern_may_match_the_same_topics(
+    mock_cluster: MockCluster, pairs: str, group_id: str | None
+) -> None:
+    """Regression: the topics were unchanged, so nothing was subscribed to, and reading waited."""
+
+    async def read() -> None:
+        reader = consumer(mock_cluster, group_id=group_id)
+        reader.subscribe(pattern="pai")
+        async with reader:
+            assert (await reader.getone()).offset == 0
+            reader.subscribe(pattern="pairs")
+            assert (await reader.getone()).offset == 0
 
     run(read())
 

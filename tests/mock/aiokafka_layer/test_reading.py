@@ -13,14 +13,13 @@ from ottla.compat.aiokafka import (
     ConsumerStoppedError,
     TopicPartition,
 )
-from ottla.compat.aiokafka.consumer._held_records import LIMIT
 from ottla.compat.aiokafka.errors import (
     IllegalStateError,
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
 )
 from ottla.testing import MockCluster
-from tests.support.loops import run
+from tests.support.loops import eventually, run
 
 P0, P1 = TopicPartition("pairs", 0), TopicPartition("pairs", 1)
 
@@ -64,12 +63,10 @@ def test_getmany_returns_records_by_partition(mock_cluster: MockCluster, pairs: 
     run(read())
 
 
-def test_reading_one_partition_holds_the_others_records_in_order(
-    mock_cluster: MockCluster,
-) -> None:
-    """The core is paused for a partition of which enough records are held, and resumed later."""
+def test_reading_one_partition_leaves_the_others_in_the_core(mock_cluster: MockCluster) -> None:
+    """Regression: each partition's records were polled, and held up to a limit."""
     mock_cluster.create_topic("pairs", partitions=2)
-    count = 4 * LIMIT
+    count = 5000
     mock_cluster.append("pairs", 0, [b"%d" % number for number in range(count)])
     mock_cluster.append("pairs", 1, [b"%d" % number for number in range(count)])
 
@@ -78,7 +75,7 @@ def test_reading_one_partition_holds_the_others_records_in_order(
             first = [(await reader.getone(P1)).offset for _ in range(count)]
             assert first == list(range(count))
             assert reader._fetcher is not None
-            assert reader._fetcher._held.count(P0) <= 2 * LIMIT
+            assert reader._fetcher.held_positions() == {}
             assert await reader.position(P0) == 0
             second: list[int] = []
             while len(second) < count:
@@ -98,6 +95,42 @@ def test_tasks_may_read_different_partitions_at_once(mock_cluster: MockCluster, 
 
             first, second = await asyncio.gather(take(P0), take(P1))
             assert first == second == list(range(10))
+
+    run(read())
+
+
+def test_a_task_reads_while_another_one_waits(mock_cluster: MockCluster) -> None:
+    """The poll for one partition ends when a reader of another one comes."""
+    mock_cluster.create_topic("pairs", partitions=2)
+
+    async def read() -> None:
+        async with consumer(mock_cluster, "pairs") as reader:
+            waiting = asyncio.ensure_future(reader.getone(P0))
+            for number in range(5):
+                mock_cluster.append("pairs", 1, [b"%d" % number])
+                assert (await reader.getone(P1)).offset == number
+            assert not waiting.done()
+            mock_cluster.append("pairs", 0, [b"late"])
+            assert (await waiting).value == b"late"
+
+    run(read())
+
+
+def test_getmany_without_a_timeout_returns_what_has_arrived(
+    mock_cluster: MockCluster, pairs: str
+) -> None:
+    async def read() -> None:
+        async with consumer(mock_cluster, pairs) as reader:
+            seen: dict[TopicPartition, list[int]] = {P0: [], P1: []}
+            idle = asyncio.ensure_future(reader.getone(P0))
+            seen[P0].append((await idle).offset)
+            while sum(map(len, seen.values())) < 20:
+                for partition, records in (await reader.getmany()).items():
+                    seen[partition] += [record.offset for record in records]
+            assert seen == {P0: list(range(10)), P1: list(range(10))}
+            waiting = asyncio.ensure_future(reader.getone())
+            assert await reader.getmany() == await reader.getmany(P1) == {}
+            waiting.cancel()
 
     run(read())
 
@@ -123,7 +156,7 @@ def test_a_record_that_cannot_be_deserialized_stays_the_next_one(
     is_broken = True
 
     def decode(value: bytes) -> str:
-        if is_broken and value == b"0-3":
+        if is_broken and value in (b"0-3", b"1-3"):
             raise ValueError("broken")
         return value.decode()
 
@@ -134,9 +167,18 @@ def test_a_record_that_cannot_be_deserialized_stays_the_next_one(
                 with pytest.raises(ValueError, match="broken"):
                     await reader.getmany(P0, timeout_ms=5000)
             assert await reader.position(P0) == 0
+            # Of a batch of two partitions, one can be deserialized so far.
+            reader.seek(P0, 4)
+            assert (await reader.getone(P0)).value == "0-4"
+            assert [(await reader.getone(P1)).value for _ in range(3)] == ["1-0", "1-1", "1-2"]
+            for _ in range(2):
+                with pytest.raises(ValueError, match="broken"):
+                    await reader.getmany(timeout_ms=5000)
+            assert (await reader.position(P0), await reader.position(P1)) == (5, 3)
             is_broken = False
-            batches = await reader.getmany(P0, timeout_ms=5000)
-            assert [record.offset for record in batches[P0]] == list(range(10))
+            batches = await reader.getmany(timeout_ms=5000)
+            assert [record.value for record in batches[P0]] == [f"0-{n}" for n in range(5, 10)]
+            assert [record.value for record in batches[P1]] == [f"1-{n}" for n in range(3, 10)]
 
     run(read())
 
@@ -181,6 +223,27 @@ def test_a_partition_without_a_position_is_an_error_until_a_seek(
                 await reader.getmany(P0, timeout_ms=5000)
             reader.seek(P0, 5)
             assert (await reader.getone(P0)).value == b"0-5"
+
+    run(read())
+
+
+@pytest.mark.parametrize("isolation_level", ["read_uncommitted", "read_committed"])
+def test_the_end_of_a_partition_is_known_before_its_first_record(
+    mock_cluster: MockCluster, pairs: str, isolation_level: str
+) -> None:
+    async def read() -> None:
+        reader = consumer(mock_cluster, isolation_level=isolation_level)
+        reader.assign([P0])
+        async with reader:
+            await reader.seek_to_end(P0)
+            waiting = asyncio.ensure_future(reader.getone())
+            await eventually(lambda: reader.highwater(P0) == 10)
+            is_committed = isolation_level == "read_committed"
+            assert reader.last_stable_offset(P0) == (10 if is_committed else -1)
+            assert reader.last_poll_timestamp(P0) is not None
+            with pytest.raises(AssertionError):
+                reader.highwater(P1)
+            waiting.cancel()
 
     run(read())
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ottla.testing import MockCluster
+from ottla.testing import MockCluster, MockRegistry
+from tests.support.registry_layers import NAMES, Layer
 
 LAYER = "ottla.compat.confluent_kafka"
 
@@ -37,3 +38,10 @@ def peer() -> Any:
 def either(request: pytest.FixtureRequest) -> Any:
     """The layer, and the original as the proof that the test is right (in `make deep`)."""
     return importlib.import_module(request.param)
+
+
+@pytest.fixture
+def registry_clients(mock_registry: MockRegistry) -> dict[str, Any]:
+    """A client of the original and one of the layer for one registry, by the package's name."""
+    conf = {"url": mock_registry.url}
+    return {name: Layer(name).SchemaRegistryClient(conf) for name in NAMES}

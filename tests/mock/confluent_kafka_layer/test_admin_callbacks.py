@@ -105,12 +105,33 @@ def test_set_sasl_credentials_serves_the_next_call(
     assert WRONG not in shown
 
 
-def test_the_old_connection_ends_with_its_last_call(guarded: MockCluster) -> None:
+def test_other_credentials_leave_connections_open(guarded: MockCluster) -> None:
     with AdminClient(_conf(guarded, PASSWORD)) as admin:
         assert admin.list_topics(timeout=20).brokers
-        admin.set_sasl_credentials(USER, PASSWORD)
-        wait_until(lambda: guarded.connections(1) == 0)
+        admin.set_sasl_credentials(USER, WRONG)
         assert admin.list_topics(timeout=20).brokers
+        with pytest.raises(KafkaException) as raised:
+            admin.set_sasl_credentials(USER, "")
+        assert raised.value.args[0] == KafkaError._INVALID_ARG
+
+
+def test_credentials_without_a_mechanism_are_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with AdminClient({"bootstrap.servers": "127.0.0.1:1"}) as admin:
+        admin.set_sasl_credentials(USER, PASSWORD)
+    assert "set_sasl_credentials has no effect" in caplog.text
+    assert PASSWORD not in caplog.text
+
+
+def test_a_password_of_other_bytes_is_refused_without_showing_it() -> None:
+    info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+    change = UserScramCredentialUpsertion("bob", info, b"\xff of bob")
+    with (
+        AdminClient({"bootstrap.servers": "127.0.0.1:1"}) as admin,
+        pytest.raises(ValueError, match="password must be UTF-8") as raised,
+    ):
+        admin.alter_user_scram_credentials([change])
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
 
 
 def test_a_password_that_was_set_with_a_salt_logs_in(guarded: MockCluster) -> None:

@@ -109,6 +109,12 @@ def test_keys_of_one_meaning_may_stand_beside_each_other() -> None:
     assert settings.ottla["linger.ms"] == 1
 
 
+def test_the_buffer_is_larger_than_the_queue_unless_it_is_set() -> None:
+    queue = {"queue.buffering.max.kbytes": 10}
+    assert _settings(queue).ottla["buffer.memory"] > 10 * 1024
+    assert _settings({**queue, "buffer.memory": 5000}).ottla["buffer.memory"] == 5000
+
+
 def test_a_short_session_lowers_the_heartbeats() -> None:
     settings = _settings({"group.id": "g", "session.timeout.ms": 900}, "consumer")
     assert settings.ottla["heartbeat.interval.ms"] == 300

@@ -249,6 +249,14 @@ def test_metadata_of_topics_and_brokers(either: Any, cluster: MockCluster, name:
     producer.close()
 
 
+def test_without_callbacks_for_them_nothing_looks_for_connections(peer: Any) -> None:
+    before = set(threading.enumerate())
+    with peer.Producer({"bootstrap.servers": "127.0.0.1:1"}):
+        assert set(threading.enumerate()) <= before
+    with peer.Producer({"bootstrap.servers": "127.0.0.1:1", "error_cb": print}):
+        assert not set(threading.enumerate()) <= before
+
+
 def test_errors_and_statistics_come_with_polls(peer: Any, cluster: MockCluster, name: str) -> None:
     errors: list[Any] = []
     producer = peer.Producer({"bootstrap.servers": "127.0.0.1:1", "error_cb": errors.append})

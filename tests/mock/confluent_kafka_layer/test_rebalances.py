@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ottla.testing import MockCluster
-from tests.mock.confluent_kafka_layer.test_consumer import _config, _fill, _poll_until, _read
+from tests.support.confluent_consumers import consumer_config, fill, poll_until, read
 
 
 class Trace(list[tuple[str, list[int]]]):
@@ -26,13 +26,13 @@ class Trace(list[tuple[str, list[int]]]):
 def test_two_members_share_the_partitions(
     either: Any, cluster: MockCluster, name: str, strategy: str
 ) -> None:
-    _fill(cluster, name, 1, partitions=4)
+    fill(cluster, name, 1, partitions=4)
     timing = {"heartbeat_interval_ms": 50, "session_timeout_ms": 6000}
-    config = _config(cluster, name, partition_assignment_strategy=strategy, **timing)
+    config = consumer_config(cluster, name, partition_assignment_strategy=strategy, **timing)
     first, second = either.Consumer(config), either.Consumer(config)
     traces = Trace(), Trace()
     first.subscribe([name], **traces[0].callbacks())
-    _poll_until(first, lambda: len(first.assignment()) == 4)
+    poll_until(first, lambda: len(first.assignment()) == 4)
     assert traces[0] == [("on_assign", [0, 1, 2, 3])]
     second.subscribe([name], **traces[1].callbacks())
 
@@ -40,7 +40,7 @@ def test_two_members_share_the_partitions(
         second.poll(0.05)
         return len(first.assignment()) == len(second.assignment()) == 2
 
-    _poll_until(first, is_shared)
+    poll_until(first, is_shared)
     given = sorted(part.partition for part in second.assignment())
     if strategy == "range":
         kept = sorted(part.partition for part in first.assignment())
@@ -50,47 +50,47 @@ def test_two_members_share_the_partitions(
     assert ("on_assign", given) in traces[1]
     first.close()
     assert traces[0][-1][0] == "on_revoke"
-    _poll_until(second, lambda: len(second.assignment()) == 4)
+    poll_until(second, lambda: len(second.assignment()) == 4)
     second.close()
 
 
 def test_on_assign_may_choose_offsets(either: Any, cluster: MockCluster, name: str) -> None:
-    _fill(cluster, name, 5)
+    fill(cluster, name, 5)
 
     def on_assign(consumer: Any, parts: list[Any]) -> None:
         for part in parts:
             part.offset = 3
         consumer.assign(parts)
 
-    consumer = either.Consumer(_config(cluster, name))
+    consumer = either.Consumer(consumer_config(cluster, name))
     consumer.subscribe([name], on_assign=on_assign)
-    assert [message.offset() for message in _read(consumer, 2)] == [3, 4]
+    assert [message.offset() for message in read(consumer, 2)] == [3, 4]
     consumer.close()
 
 
 def test_what_on_assign_leaves_out_is_not_read(
     either: Any, cluster: MockCluster, name: str
 ) -> None:
-    _fill(cluster, name, 1, partitions=2)
-    consumer = either.Consumer(_config(cluster, name))
+    fill(cluster, name, 1, partitions=2)
+    consumer = either.Consumer(consumer_config(cluster, name))
     consumer.subscribe(
         [name], on_assign=lambda c, parts: c.assign([p for p in parts if p.partition])
     )
-    assert [message.partition() for message in _read(consumer, 1)] == [1]
+    assert [message.partition() for message in read(consumer, 1)] == [1]
     assert [part.partition for part in consumer.assignment()] == [1]
     assert consumer.poll(0.2) is None
     consumer.close()
 
 
 def test_incremental_callbacks(either: Any, cluster: MockCluster, name: str) -> None:
-    _fill(cluster, name, 5)
+    fill(cluster, name, 5)
 
     def on_assign(consumer: Any, parts: list[Any]) -> None:
         for part in parts:
             part.offset = 4
         consumer.incremental_assign(parts)
 
-    config = _config(cluster, name, partition_assignment_strategy="cooperative-sticky")
+    config = consumer_config(cluster, name, partition_assignment_strategy="cooperative-sticky")
     consumer = either.Consumer(config)
     revoked: list[Any] = []
 
@@ -99,21 +99,21 @@ def test_incremental_callbacks(either: Any, cluster: MockCluster, name: str) -> 
         revoked.extend(parts)
 
     consumer.subscribe([name], on_assign=on_assign, on_revoke=on_revoke)
-    assert _read(consumer, 1)[0].offset() == 4
+    assert read(consumer, 1)[0].offset() == 4
     consumer.close()
     assert [part.topic for part in revoked] == [name]
 
 
 def test_on_revoke_may_commit(either: Any, cluster: MockCluster, name: str) -> None:
-    _fill(cluster, name, 5)
-    consumer = either.Consumer(_config(cluster, name, enable_auto_commit=False))
+    fill(cluster, name, 5)
+    consumer = either.Consumer(consumer_config(cluster, name, enable_auto_commit=False))
 
     def on_revoke(consumer: Any, parts: list[Any]) -> None:
         consumer.commit(asynchronous=False)
         consumer.unassign()
 
     consumer.subscribe([name], on_revoke=on_revoke)
-    _read(consumer, 3)
+    read(consumer, 3)
     consumer.close()
     assert cluster.committed(name) == {(name, 0): 3}
 
@@ -121,14 +121,14 @@ def test_on_revoke_may_commit(either: Any, cluster: MockCluster, name: str) -> N
 def test_an_exception_of_a_callback_is_the_polls(
     either: Any, cluster: MockCluster, name: str
 ) -> None:
-    _fill(cluster, name, 5)
+    fill(cluster, name, 5)
 
     def on_assign(consumer: Any, parts: list[Any]) -> None:
         raise ValueError("of the callback")
 
-    consumer = either.Consumer(_config(cluster, name))
+    consumer = either.Consumer(consumer_config(cluster, name))
     consumer.subscribe([name], on_assign=on_assign)
     with pytest.raises(ValueError, match="of the callback"):
-        _poll_until(consumer, lambda: False)
-    assert _read(consumer, 1)[0].offset() == 0
+        poll_until(consumer, lambda: False)
+    assert read(consumer, 1)[0].offset() == 0
     consumer.close()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ottla.testing import MockRegistry
-from tests.support.registry_layers import NAMES, ORIGINAL, OURS, Layer, both, outcome
+from tests.support.registry_layers import ORIGINAL, OURS, Layer, both, outcome
 
 SCHEMA = json.dumps(
     {
@@ -33,18 +33,13 @@ VALUES: list[Any] = [
 ]
 
 
-@pytest.fixture
-def clients(mock_registry: MockRegistry) -> dict[str, Any]:
-    """A client of each for one registry."""
-    conf = {"url": mock_registry.url}
-    return {name: Layer(name).SchemaRegistryClient(conf) for name in NAMES}
-
-
 @pytest.mark.parametrize("validate", [True, False])
-def test_bytes_and_values_are_the_originals(clients: dict[str, Any], validate: bool) -> None:
+def test_bytes_and_values_are_the_originals(
+    registry_clients: dict[str, Any], validate: bool
+) -> None:
     found = []
     for layer in (ORIGINAL, OURS):
-        client, context = clients[layer.root], layer.value_context()
+        client, context = registry_clients[layer.root], layer.value_context()
         conf = {"validate": validate}
         serialize = layer.JSONSerializer(SCHEMA, client, conf=conf)
         payloads = [outcome(serialize, value, context) for value in VALUES]
@@ -62,8 +57,8 @@ def test_bytes_and_values_are_the_originals(clients: dict[str, Any], validate: b
 
 
 @both
-def test_references_are_resolved(layer: str, clients: dict[str, Any]) -> None:
-    names, client = Layer(layer), clients[layer]
+def test_references_are_resolved(layer: str, registry_clients: dict[str, Any]) -> None:
+    names, client = Layer(layer), registry_clients[layer]
     item = json.dumps({"type": "object", "properties": {"n": {"type": "integer"}}})
     client.register_schema("item", names.Schema(item, "JSON"))
     text = json.dumps({"type": "object", "properties": {"item": {"$ref": "item.json"}}})
@@ -82,8 +77,8 @@ def test_references_are_resolved(layer: str, clients: dict[str, Any]) -> None:
 
 
 @both
-def test_own_functions_encode_and_decode(layer: str, clients: dict[str, Any]) -> None:
-    names, client, context = Layer(layer), clients[layer], Layer(layer).value_context()
+def test_own_functions_encode_and_decode(layer: str, registry_clients: dict[str, Any]) -> None:
+    names, client, context = Layer(layer), registry_clients[layer], Layer(layer).value_context()
     serialize = names.JSONSerializer(
         SCHEMA, client, lambda obj, ctx: {"id": obj}, json_encode=lambda value: str(value).encode()
     )
@@ -97,17 +92,19 @@ def test_own_functions_encode_and_decode(layer: str, clients: dict[str, Any]) ->
 
 
 @both
-def test_an_own_function_must_return_text_or_bytes(layer: str, clients: dict[str, Any]) -> None:
+def test_an_own_function_must_return_text_or_bytes(
+    layer: str, registry_clients: dict[str, Any]
+) -> None:
     names = Layer(layer)
-    serialize = names.JSONSerializer(SCHEMA, clients[layer], json_encode=lambda value: 5)
+    serialize = names.JSONSerializer(SCHEMA, registry_clients[layer], json_encode=lambda value: 5)
     with pytest.raises(TypeError):
         serialize({"id": 1}, names.value_context())
 
 
-def test_nothing_is_fetched_from_elsewhere(clients: dict[str, Any]) -> None:
+def test_nothing_is_fetched_from_elsewhere(registry_clients: dict[str, Any]) -> None:
     """A schema comes from a registry to which others write."""
     text = json.dumps({"properties": {"a": {"$ref": "http://127.0.0.1:9/x.json"}}})
-    serialize = OURS.JSONSerializer(text, clients[OURS.root])
+    serialize = OURS.JSONSerializer(text, registry_clients[OURS.root])
     with pytest.raises(Exception, match=r"Unresolvable|127\.0\.0\.1"):
         serialize({"a": 1}, OURS.value_context())
 

@@ -37,8 +37,9 @@ MODULES = [
 # What is there for the original's own use, or needs a library; and its experimental Variant.
 LEFT_OUT = {
     *("ACCEPT_HDR", "ContextStringIO", "DEFAULT_SPEC", "HAS_FAST", "List", "LocalSchemaRepository"),
-    *("Optional", "SchemaParseException", "Tuple", "log", "parse_schema", "schemaless_reader"),
-    *("schemaless_writer", "string_type", "protobuf_to_variant", "variant_to_protobuf"),
+    *("Optional", "SchemaParseException", "Session", "Tuple", "log", "parse_schema"),
+    *("protobuf_to_variant", "schemaless_reader", "schemaless_writer", "string_type"),
+    "variant_to_protobuf",
 }
 
 

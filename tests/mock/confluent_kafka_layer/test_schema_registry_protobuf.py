@@ -17,21 +17,14 @@ from tests.support.registry_layers import NAMES, ORIGINAL, OURS, Layer, both, ou
 CLASSES = shop.classes()
 
 
-@pytest.fixture
-def clients(mock_registry: MockRegistry) -> dict[str, Any]:
-    """A client of each for one registry."""
-    conf = {"url": mock_registry.url}
-    return {name: Layer(name).SchemaRegistryClient(conf) for name in NAMES}
-
-
 @pytest.mark.parametrize("name", ["Order", "Item", "Address"])
-def test_bytes_and_messages_are_the_originals(clients: dict[str, Any], name: str) -> None:
+def test_bytes_and_messages_are_the_originals(registry_clients: dict[str, Any], name: str) -> None:
     """Messages are of the application's class; later ones in a file have indexes."""
     source = random.Random(5)
     message = shop.fill(CLASSES[name](), source)
     found = []
     for layer in (ORIGINAL, OURS):
-        client, context = clients[layer.root], layer.value_context()
+        client, context = registry_clients[layer.root], layer.value_context()
         serialize = layer.ProtobufSerializer(CLASSES[name], client)
         payloads = [serialize(message, context) for _ in range(2)]
         for registry in (client, None):
@@ -59,9 +52,9 @@ def test_bytes_and_messages_are_the_originals(clients: dict[str, Any], name: str
         b"\x00\x00\x00\x00\x63\x00",
     ],
 )
-def test_malformed_payloads_are_errors(data: bytes, clients: dict[str, Any]) -> None:
+def test_malformed_payloads_are_errors(data: bytes, registry_clients: dict[str, Any]) -> None:
     for layer in (ORIGINAL, OURS):
-        client, context = clients[layer.root], layer.value_context()
+        client, context = registry_clients[layer.root], layer.value_context()
         layer.ProtobufSerializer(CLASSES["Item"], client)(CLASSES["Item"](name="x"), context)
         read = layer.ProtobufDeserializer(CLASSES["Item"], None, client)
         assert isinstance(outcome(read, data, context), tuple)
@@ -69,8 +62,8 @@ def test_malformed_payloads_are_errors(data: bytes, clients: dict[str, Any]) -> 
 
 
 @both
-def test_imported_files_are_registered(layer: str, clients: dict[str, Any]) -> None:
-    names, client = Layer(layer), clients[layer]
+def test_imported_files_are_registered(layer: str, registry_clients: dict[str, Any]) -> None:
+    names, client = Layer(layer), registry_clients[layer]
     message = _with_import()
     serialize = names.ProtobufSerializer(message, client)
     context = names.value_context()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,13 +60,47 @@ def test_topics(admin: KafkaAdminClient) -> None:
     assert missing["error_code"] == errors.UnknownTopicOrPartitionError.errno
     admin.create_partitions({"a": NewPartitions(3), "b": 2})
     assert len(admin.describe_topics(["a"])[0]["partitions"]) == 3
-    with pytest.raises(errors.IllegalArgumentError):
-        admin.create_partitions({"a": NewPartitions(4, [[1]])})
     assert admin.delete_topics(["a"])["topics"][0]["error_code"] == 0
     with pytest.raises(errors.UnknownTopicOrPartitionError):
         admin.delete_topics(["a"])
     with pytest.raises(errors.KafkaTimeoutError):
         admin.wait_for_topics(["a"], timeout_ms=1)
+
+
+def test_new_partitions_have_the_brokers_that_are_given(admin: KafkaAdminClient) -> None:
+    admin.create_topics([NewTopic("a", 1, 1), NewTopic("b", 1, 1)])
+    admin.create_partitions({"a": NewPartitions(2, [[3]])}, validate_only=True)
+    with pytest.raises(errors.InvalidReplicationAssignmentError):
+        admin.create_partitions({"a": NewPartitions(3, [[3]])}, validate_only=True)
+    with pytest.raises(errors.InvalidReplicationAssignmentError):
+        admin.create_partitions({"a": NewPartitions(3, [[3]])})
+    admin.create_partitions(
+        {"a": NewPartitions(3, [[3], [2]]), "b": {"count": 2, "assignments": [[1]]}}
+    )
+    for name, expected in (("a", [[3], [2]]), ("b", [[1]])):
+        [described] = admin.describe_topics([name])
+        assert [each["replica_nodes"] for each in described["partitions"]][1:] == expected
+
+
+def test_topics_by_id(admin: KafkaAdminClient) -> None:
+    admin.create_topics(["a", "b"])
+    known, missing = admin.describe_topics(["a"])[0]["topic_id"], uuid.UUID(int=7)
+    described = admin.describe_topics([missing, "b", known])
+    assert [(each["name"], each["error_code"]) for each in described] == [
+        (None, errors.UnknownTopicIdError.errno),
+        ("b", 0),
+        ("a", 0),
+    ]
+    assert (described[0]["topic_id"], described[2]["topic_id"]) == (missing, known)
+    deleted = admin.delete_topics([known, missing, "b"], raise_errors=False)["topics"]
+    assert [(each["name"], each["topic_id"], each["error_code"]) for each in deleted] == [
+        ("a", known, 0),
+        (None, missing, errors.UnknownTopicIdError.errno),
+        ("b", uuid.UUID(int=0), 0),
+    ]
+    assert admin.list_topics() == []
+    with pytest.raises(errors.UnknownTopicIdError):
+        admin.delete_topics([missing])
 
 
 def test_partitions_in_pages(topic: str, admin: KafkaAdminClient) -> None:
@@ -223,7 +258,8 @@ def test_users(admin: KafkaAdminClient) -> None:
     ]
     gone = UserScramCredentialDeletion("ann", 1)
     assert admin.alter_user_scram_credentials([gone]) == {"ann": None}
-    with pytest.raises(errors.IllegalArgumentError):
-        UserScramCredentialUpsertion("ann", 2, "secret", salt=b"own")
+    salted = UserScramCredentialUpsertion("ann", 2, "secret", salt=b"own salt")
+    assert "own salt" not in repr(salted)
+    assert admin.alter_user_scram_credentials([salted]) == {"ann": None}
     with pytest.raises(errors.IllegalArgumentError):
         admin.alter_user_scram_credentials([object()])

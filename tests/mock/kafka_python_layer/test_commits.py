@@ -95,8 +95,13 @@ def test_a_commit_on_a_new_consumer_connects_first(
     mock_cluster: MockCluster, topic: str, consumer_of: Any
 ) -> None:
     consumer = consumer_of(api_version=(2, 0), group_id="g")
-    consumer.commit({ORDERS[0]: OffsetAndMetadata(1)}, timeout_ms=30_000)
-    assert consumer_of(api_version=(2, 0), group_id="g").committed(ORDERS[0]) == 1
+    future = consumer.commit_async({ORDERS[0]: OffsetAndMetadata(1, None)})
+    wait_until(lambda: consumer.poll(timeout_ms=10) or future.is_done)
+    assert future.succeeded()
+    consumer = consumer_of(api_version=(2, 0), group_id="g")
+    consumer.commit({ORDERS[1]: OffsetAndMetadata(2)}, timeout_ms=30_000)
+    consumer = consumer_of(api_version=(2, 0), group_id="g")
+    assert [consumer.committed(each) for each in ORDERS] == [1, 2, None]
 
 
 def test_commit_async_reports_to_its_callback_and_its_future(

@@ -57,6 +57,30 @@ def test_a_program_runs_unchanged(mock_cluster: MockCluster, tmp_path: Path) -> 
     assert mock_cluster.end_offset("orders", 0) == 2
 
 
+WATCHED = """
+import sys
+import ottla.compat
+
+class Watch:
+    seen = []
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        cls.seen.append(name)
+
+sys.meta_path.insert(0, Watch)
+ottla.compat.install("kafka")
+import kafka.net.sasl
+assert "kafka" in Watch.seen and "kafka.net.sasl" in Watch.seen
+assert (kafka.__name__, kafka.net.sasl.__name__) == ("kafka", "kafka.net.sasl")
+"""
+
+
+def test_instrumentation_sees_the_imports_of_the_client() -> None:
+    # Regression: ddtrace's patches waited for a module of this name, and for its finder.
+    subprocess.run([sys.executable, "-c", WATCHED], timeout=120, check=True)
+
+
 FORKING = """
 import os, sys
 from kafka import KafkaConsumer, KafkaProducer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -115,12 +116,29 @@ def test_a_pattern_matches_the_beginning_of_names(
     assert consumer.subscription() == {"order", "orders", "orders-2"}
 
 
+def test_the_flags_of_a_compiled_pattern_count(topic: str, consumer_of: Any) -> None:
+    consumer = consumer_of()
+    consumer.subscribe(
+        pattern=re.compile("ORD # case does not matter\n", re.IGNORECASE | re.VERBOSE)
+    )
+    wait_until(lambda: consumer.poll(timeout_ms=10) or consumer.assignment() == ORDERS)
+    assert consumer.subscription() == {"orders"}
+    with pytest.raises(re.error):
+        consumer.subscribe(pattern="(")
+    # Python's syntax has a little that the core's engine does not know.
+    with pytest.raises(errors.KafkaConfigurationError):
+        consumer.subscribe(pattern="(?a)orders")
+    assert consumer.subscription() == {"orders"}
+
+
 def test_without_a_group_all_partitions_are_read_and_new_ones_too(
     mock_cluster: MockCluster, topic: str, consumer_of: Any
 ) -> None:
     for partition in range(3):
         mock_cluster.append("orders", partition, [b"first"])
-    consumer = consumer_of("orders", "later", metadata_max_age_ms=10)
+    consumer = consumer_of(
+        "orders", "later", metadata_max_age_ms=10, allow_auto_create_topics=False
+    )
     seen: list[tuple[str, int, bytes]] = []
 
     def read(count: int) -> bool:

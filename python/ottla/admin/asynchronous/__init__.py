@@ -1,1 +1,1 @@
-"""The calls of ``AsyncAdmin``, made from those of ``Admin`` by ``tools/async_admin.py``."""
+"""The calls of ``AsyncAdmin``, made from those of ``Admin`` by ``tools/twins.py``."""

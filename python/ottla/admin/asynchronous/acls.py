@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/acls.py: change that file.
+# Made by tools/twins.py from ../blocking/acls.py: change that file.
 """Calls about access control lists."""
 
 from __future__ import annotations

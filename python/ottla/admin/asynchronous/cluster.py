@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/cluster.py: change that file.
+# Made by tools/twins.py from ../blocking/cluster.py: change that file.
 """Calls about the cluster and its brokers."""
 
 from __future__ import annotations

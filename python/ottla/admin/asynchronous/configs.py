@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/configs.py: change that file.
+# Made by tools/twins.py from ../blocking/configs.py: change that file.
 """Calls about the configuration of topics, brokers, groups and client metrics."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/delegation_tokens.py: change that file.
+# Made by tools/twins.py from ../blocking/delegation_tokens.py: change that file.
 """Calls about delegation tokens."""
 
 from __future__ import annotations

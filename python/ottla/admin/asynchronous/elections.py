@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/elections.py: change that file.
+# Made by tools/twins.py from ../blocking/elections.py: change that file.
 """Calls about leader elections."""
 
 from __future__ import annotations

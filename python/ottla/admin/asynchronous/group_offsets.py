@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/group_offsets.py: change that file.
+# Made by tools/twins.py from ../blocking/group_offsets.py: change that file.
 """Calls about the committed offsets of groups."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/groups.py: change that file.
+# Made by tools/twins.py from ../blocking/groups.py: change that file.
 """Calls about groups."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/log_dirs.py: change that file.
+# Made by tools/twins.py from ../blocking/log_dirs.py: change that file.
 """Calls about the log directories of brokers."""
 
 from __future__ import annotations

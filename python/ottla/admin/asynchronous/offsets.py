@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/offsets.py: change that file.
+# Made by tools/twins.py from ../blocking/offsets.py: change that file.
 """Calls about the offsets of partitions."""
 
 from __future__ import annotations

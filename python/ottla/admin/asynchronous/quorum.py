@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/quorum.py: change that file.
+# Made by tools/twins.py from ../blocking/quorum.py: change that file.
 """Calls about the KRaft quorum."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/quotas.py: change that file.
+# Made by tools/twins.py from ../blocking/quotas.py: change that file.
 """Calls about client quotas."""
 
 from __future__ import annotations

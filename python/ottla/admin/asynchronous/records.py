@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/records.py: change that file.
+# Made by tools/twins.py from ../blocking/records.py: change that file.
 """Calls about the records of partitions."""
 
 from __future__ import annotations

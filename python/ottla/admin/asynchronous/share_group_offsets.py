@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/share_group_offsets.py: change that file.
+# Made by tools/twins.py from ../blocking/share_group_offsets.py: change that file.
 """Calls about the start offsets of share groups."""
 
 from __future__ import annotations

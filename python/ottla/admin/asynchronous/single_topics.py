@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/single_topics.py: change that file.
+# Made by tools/twins.py from ../blocking/single_topics.py: change that file.
 """Calls about one topic."""
 
 from __future__ import annotations

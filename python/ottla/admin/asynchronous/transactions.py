@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/transactions.py: change that file.
+# Made by tools/twins.py from ../blocking/transactions.py: change that file.
 """Calls that end transactions. Those that only list and describe them are in Rust."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/users.py: change that file.
+# Made by tools/twins.py from ../blocking/users.py: change that file.
 """Calls about users with SCRAM credentials."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
 """The calls of ``Admin``, a class for each subject.
 
-``tools/async_admin.py`` makes the package ``asynchronous``, the calls of ``AsyncAdmin``, from it.
+``tools/twins.py`` makes the package ``asynchronous``, the calls of ``AsyncAdmin``, from it.
 """

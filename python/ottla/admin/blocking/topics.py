@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
@@ -152,18 +152,25 @@ class TopicCalls(BlockingCalls):
         self,
         counts: Mapping[str, int],
         *,
+        assignments: Mapping[str, Sequence[Sequence[int]]] | None = None,
         dry_run: Literal[False] = False,
         errors: ItemErrors = "raise",
         timeout: float | None = None,
     ) -> dict[str, KafkaError | None]: ...
     @overload
     def create_partitions(
-        self, counts: Mapping[str, int], *, dry_run: Literal[True], timeout: float | None = None
+        self,
+        counts: Mapping[str, int],
+        *,
+        assignments: Mapping[str, Sequence[Sequence[int]]] | None = None,
+        dry_run: Literal[True],
+        timeout: float | None = None,
     ) -> Plan: ...
     def create_partitions(
         self,
         counts: Mapping[str, int],
         *,
+        assignments: Mapping[str, Sequence[Sequence[int]]] | None = None,
         dry_run: bool = False,
         errors: ItemErrors = "raise",
         timeout: float | None = None,
@@ -172,6 +179,8 @@ class TopicCalls(BlockingCalls):
 
         Args:
             counts: the new number of partitions by topic.
+            assignments: the brokers of each new partition by topic, the preferred leader first.
+                Default: the controller chooses, as for topics that are not in it.
             dry_run: whether to let the controller check them only, and return a plan.
             errors: what to do with the error of one topic: ``"raise"`` the first one, or
                 ``"return"`` each.
@@ -182,20 +191,24 @@ class TopicCalls(BlockingCalls):
 
         Raises:
             AuthorizationError: the principal may not alter a topic.
-            BrokerError: a number is not larger than the topic has; with ``maybe_done``, this call
-                may have added the partitions.
+            BrokerError: a number is not larger than the topic has, or the assignments do not fit;
+                with ``maybe_done``, this call may have added the partitions.
+            ConfigError: ``assignments`` has a topic that ``counts`` does not have.
             TimeoutError: the controller did not respond in time.
             UnknownTopicError: a topic does not exist.
         """
         counts = arguments.counts("counts", counts, '{"topic": 6}')
+        replicas = topics.new_replicas(assignments, counts)
         if dry_run:
             return self._run(
-                "checking partitions", timeout, lambda call: topics.plan_partitions(call, counts)
+                "checking partitions",
+                timeout,
+                lambda call: topics.plan_partitions(call, counts, replicas),
             )
         return self._run(
             "adding partitions",
             timeout,
-            settled(errors, lambda call: topics.create_partitions(call, counts)),
+            settled(errors, lambda call: topics.create_partitions(call, counts, replicas)),
         )
 
     @overload

@@ -205,12 +205,6 @@ class BrokerResponseError(KafkaError):
     message: str
     description: str = ""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Describe each code by its name, unless the class has a description."""
-        super().__init_subclass__(**kwargs)
-        if not cls.description and "message" in cls.__dict__:
-            cls.description = f"The broker responded with {cls.message} ({cls.errno})."
-
     def __str__(self) -> str:
         """Put the code in front of the text."""
         return f"[Error {self.errno}] {super().__str__()}"

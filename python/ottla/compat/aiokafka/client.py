@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from ssl import SSLContext
-from typing import Any
+from typing import TypeAlias
 
 import ottla
 from ottla import errors as ottla_errors
-from ottla._core import async_client_of
 from ottla.compat.aiokafka import errors
 from ottla.compat.aiokafka._connection_options import ConnectionOptions, warn_of_api_version
-from ottla.compat.aiokafka._error_mapping import bootstrap_error
+from ottla.compat.aiokafka._error_mapping import bootstrap_error, peer_error
 from ottla.compat.aiokafka._version import __version__
 from ottla.compat.aiokafka.abc import AbstractTokenProvider
 from ottla.compat.aiokafka.cluster import ClusterMetadata
 from ottla.compat.aiokafka.util import get_running_loop
 
 __all__ = ["AIOKafkaClient"]
+
+_Engine: TypeAlias = ottla.AsyncClient | ottla.AsyncProducer | ottla.AsyncConsumer
 
 
 class AIOKafkaClient:
@@ -92,7 +94,7 @@ class AIOKafkaClient:
         self._client_id = client_id
         self.cluster = ClusterMetadata()
         self._topics: set[str] = set()
-        self._engine: ottla.AsyncClient | None = None
+        self._engine: _Engine | None = None
         self._own_engine: ottla.AsyncClient | None = None
         self._find_topic: Callable[[str], Awaitable[object]] | None = None
 
@@ -117,10 +119,11 @@ class AIOKafkaClient:
         except BaseException:
             await engine.close()
             raise
-        self._own_engine = self._engine = engine
+        self._own_engine = engine
+        self.attach(engine, self._find_with_producer)
         await self.force_metadata_update()
 
-    async def connect(self, engine: Any) -> None:
+    async def connect(self, engine: _Engine) -> None:
         """Connect a client, a producer or a consumer of ottla.
 
         Raises:
@@ -132,22 +135,20 @@ class AIOKafkaClient:
             raise bootstrap_error(error, self.hosts) from error
 
     def attach(
-        self, handle: object, find_topic: Callable[[str], Awaitable[object]] | None = None
+        self, engine: _Engine, find_topic: Callable[[str], Awaitable[object]] | None = None
     ) -> None:
-        """Use the connections of a consumer or a producer.
+        """Use the metadata of a consumer or a producer.
 
         Args:
-            handle: the consumer or the producer.
-            find_topic: waits for a topic, and lets the brokers create it. Default: a producer of
-                this client's own.
+            engine: the consumer or the producer of ottla.
+            find_topic: waits for a topic, and lets brokers create it. Default: only waits.
         """
-        self._engine = async_client_of(handle)
-        self._find_topic = find_topic
+        self._engine, self._find_topic = engine, find_topic or self._wait_for_topic
 
     @property
     def engine(self) -> ottla.AsyncClient | None:
-        """The client of ottla, while this one is connected."""
-        return self._engine
+        """The client of ottla that ``bootstrap`` has connected."""
+        return self._own_engine
 
     async def close(self) -> None:
         """Close the connections, unless they belong to a consumer or a producer."""
@@ -224,23 +225,38 @@ class AIOKafkaClient:
         if partitions is not None:
             return partitions
         self._topics.add(topic)
+        if self._find_topic is None:
+            raise errors.KafkaConnectionError("the client is not connected")
         try:
-            await (self._find_topic or self._find_with_producer)(topic)
+            await self._find_topic(topic)
         except (ottla_errors.UnknownTopicError, ottla_errors.TimeoutError) as error:
             raise errors.UnknownTopicOrPartitionError(str(error)) from error
         except ottla_errors.AuthorizationError as error:
             raise errors.TopicAuthorizationFailedError(topic) from error
+        except ottla_errors.KafkaError as error:
+            raise peer_error(error) from error
         await self.update([topic])
         partitions = self.cluster.partitions_for_topic(topic)
         if partitions is None:
             raise errors.UnknownTopicOrPartitionError(topic)
         return partitions
 
+    async def _wait_for_topic(self, topic: str) -> None:
+        """Look up a topic until it exists."""
+        deadline = time.monotonic() + self.options.request_timeout_ms / 1000
+        while self._engine is not None:
+            try:
+                await self._engine.cluster([topic], refresh=True)
+            except ottla_errors.UnknownTopicError:
+                if time.monotonic() >= deadline:
+                    raise
+                await asyncio.sleep(self.options.retry_backoff_ms / 1000)
+            else:
+                return
+
     async def _find_with_producer(self, topic: str) -> None:
         """Wait for a topic as a producer does, whose requests let brokers create it."""
-        if self._engine is None:
-            raise errors.KafkaConnectionError("the client is not connected")
-        producer = ottla.AsyncProducer(self._engine)
+        producer = ottla.AsyncProducer(self._own_engine)
         try:
             await asyncio.wait_for(
                 producer.send_batch(topic, []), self.options.request_timeout_ms / 1000

@@ -6,10 +6,9 @@ may unpack, compare and construct them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
+from ottla._core import ConsumerRecord
 from ottla.compat.aiokafka.errors import KafkaError
 
 __all__ = [
@@ -21,9 +20,6 @@ __all__ = [
     "RecordMetadata",
     "TopicPartition",
 ]
-
-KT = TypeVar("KT")
-VT = TypeVar("VT")
 
 
 class TopicPartition(NamedTuple):
@@ -77,20 +73,3 @@ class RecordMetadata(NamedTuple):
     timestamp: int | None
     timestamp_type: int
     log_start_offset: int | None
-
-
-@dataclass
-class ConsumerRecord(Generic[KT, VT]):
-    """A record that was read; sizes are of the serialized key and value, -1 for null."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    timestamp_type: int
-    key: KT | None
-    value: VT | None
-    checksum: int | None
-    serialized_key_size: int
-    serialized_value_size: int
-    headers: Sequence[tuple[str, bytes]]

@@ -42,6 +42,10 @@ class Assignment:
         self._withheld: set[Key] = set()
         self._paused: set[Key] = set()
         self._ever: set[Key] = set()
+        # The offsets in assignments of the application.
+        self._begins: dict[Key, int] = {}
+        # The ends of partitions that were reported, by their offsets.
+        self.ends: dict[Key, int] = {}
         self.is_subscribed = False
         # A rebalance callback runs: ottla takes the partitions over, or gives them up, after it.
         self.in_callback = False
@@ -49,9 +53,13 @@ class Assignment:
     def __len__(self) -> int:
         return len(self._consumer.assignment())
 
-    def keys(self) -> list[Key]:
-        """Return the partitions that are assigned, as the application sees it."""
-        return [key for key in self._consumer.assignment() if key not in self._withheld]
+    def partitions(self) -> list[TopicPartition]:
+        """Return what is assigned, as the application sees it, with the offsets that it gave."""
+        return [
+            TopicPartition(*key, self._begins.get(key, OFFSET_INVALID))
+            for key in self._consumer.assignment()
+            if key not in self._withheld
+        ]
 
     def replace(self, partitions: list[TopicPartition]) -> None:
         """Read exactly these partitions (``assign``)."""
@@ -63,15 +71,17 @@ class Assignment:
             self._apply_pauses()
             return
         try:
-            # Partitions that were assigned before start anew too.
-            self._consumer.assign([])
+            # A partition that was assigned before is sought, or starts anew at what is committed.
+            assigned = self._consumer.assignment()
+            self._consumer.assign([k for k in assigned if k in wanted and _is_sought(wanted[k])])
             self._consumer.assign(list(wanted))
         except errors.KafkaError as error:
             raise kafka_exception(error) from error
-        self._store.remove([key for key in self._ever if key not in wanted])
+        self._store.remove(self._ever)
         self._withheld.clear()
         self._paused.clear()
         self._start(wanted)
+        self._apply_pauses()
 
     def add(self, partitions: list[TopicPartition]) -> None:
         """Also read these partitions (``incremental_assign``)."""
@@ -111,6 +121,9 @@ class Assignment:
     def forget(self, keys: Iterable[Key]) -> None:
         """Forget partitions that are not assigned any more."""
         gone = set(keys)
+        self._forget_ends(gone)
+        for key in gone:
+            self._begins.pop(key, None)
         self._withheld -= gone
         self._paused -= gone
         self._store.remove(gone)
@@ -127,6 +140,7 @@ class Assignment:
             code = KafkaError._STATE if key in self._ever else KafkaError._UNKNOWN_PARTITION
             raise failure(code)
         self._store.sought(key)
+        self._forget_ends([key])
         self._withheld.discard(key)
         self._go_to(key, partition)
         self._apply_pauses()
@@ -141,11 +155,17 @@ class Assignment:
         self._paused -= {key_of(item) for item in partitions}
         self._apply_pauses()
 
+    def _forget_ends(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self.ends.pop(key, None)
+
     def _start(self, wanted: dict[Key, TopicPartition]) -> None:
+        self._forget_ends(wanted)
+        self._begins |= {key: item.offset for key, item in wanted.items()}
         self._ever |= set(wanted)
         self._store.add(wanted)
         for key, item in wanted.items():
-            if item.offset not in (OFFSET_INVALID, OFFSET_STORED):
+            if _is_sought(item):
                 self._go_to(key, item)
 
     def _go_to(self, key: Key, item: TopicPartition) -> None:
@@ -185,3 +205,8 @@ class Assignment:
             self._consumer.pause(*sorted(wanted - present))
         if present - wanted:
             self._consumer.resume(*sorted(present - wanted))
+
+
+def _is_sought(partition: TopicPartition) -> bool:
+    """Return whether reading starts at an offset that the assignment names."""
+    return partition.offset not in (OFFSET_INVALID, OFFSET_STORED)

@@ -67,9 +67,7 @@ class ClientEvents:
         interval = settings.statistics_interval
         has_statistics = interval > 0 and settings.stats_cb is not None
         self._next_statistics = time.monotonic() + interval if has_statistics else float("inf")
-        self._watches = settings.has_brokers and any(
-            (settings.error_cb, settings.throttle_cb, settings.logger)
-        )
+        self._watches = settings.watches_connections
         self._pending: deque[Callable[[], object]] = deque()
         if settings.debug and settings.logger is not None:
             text = f"ottla {ottla.__version__} with the settings of librdkafka (debug)"

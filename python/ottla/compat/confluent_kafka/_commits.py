@@ -16,6 +16,7 @@ from typing import Any
 import ottla
 from ottla import errors
 from ottla._core import OffsetStore
+from ottla.compat.confluent_kafka._commit_metadata import returned, written
 from ottla.compat.confluent_kafka._error_codes import text_of
 from ottla.compat.confluent_kafka._errors import failure, kafka_error, kafka_exception
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
@@ -47,7 +48,7 @@ def offset_of(message: Any, action: str) -> Offsets:
         return {}
     partition = message.partition()
     key = (message.topic(), -1 if partition is None else partition)
-    return {key: ottla.OffsetAndMetadata(offset + 1, "", -1 if epoch is None else epoch)}
+    return {key: ottla.OffsetAndMetadata(offset + 1, None, -1 if epoch is None else epoch)}
 
 
 def offsets_of(partitions: Any) -> Offsets:
@@ -56,14 +57,16 @@ def offsets_of(partitions: Any) -> Offsets:
     for item in partitions_of(partitions):
         if item.offset >= 0:
             epoch = -1 if item.leader_epoch is None else item.leader_epoch
-            found[key_of(item)] = ottla.OffsetAndMetadata(item.offset, item.metadata or "", epoch)
+            found[key_of(item)] = ottla.OffsetAndMetadata(
+                item.offset, written(item.metadata), epoch
+            )
     return found
 
 
 def _partitions(offsets: Offsets, error: KafkaError | None = None) -> list[TopicPartition]:
     return [
         topic_partition(
-            topic, partition, offset.offset, metadata=offset.metadata or None, error=error
+            topic, partition, offset.offset, metadata=returned(offset.metadata), error=error
         )
         for (topic, partition), offset in offsets.items()
     ]

@@ -19,8 +19,11 @@ from ottla.compat.confluent_kafka._errors import kafka_exception, raise_invalid
 from ottla.compat.confluent_kafka._oauth import token_source
 from ottla.compat.confluent_kafka._settings import Kind, Settings
 
-# Nothing listens there: what a client without brokers never reaches.
+# ottla needs an address. A client without brokers has this one, and never connects.
 NOWHERE = "127.0.0.1:1"
+
+# Bytes of headers and of the form of records in a full queue.
+_OVERHEAD = 64 << 20
 
 _LOG = logging.getLogger("ottla.compat")
 _TRUE = {"true", "t", "1"}
@@ -163,8 +166,8 @@ def _for_ottla(values: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
         by_brokers = name == "partition.assignment.strategy" and protocol == "consumer"
         if name not in present and not by_brokers:
             found[name] = default
-    # What a record takes in ottla's buffer beyond its key and value must not make `produce` wait.
-    found["buffer.memory"] = settings.queue_max_bytes * 2 + (64 << 20)
+    # What messages take in ottla's buffer beyond keys and values must not make `produce` wait.
+    found.setdefault("buffer.memory", settings.queue_max_bytes + _OVERHEAD)
     return found
 
 

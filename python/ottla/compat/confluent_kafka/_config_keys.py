@@ -109,7 +109,6 @@ DEFAULTS: dict[str, object] = {
     "partition.assignment.strategy": "range,roundrobin",
     "allow.auto.create.topics": False,
     "max.request.size": 1_000_000,
-    "buffer.memory": 1_048_576 * 1024,
 }
 
 

@@ -18,18 +18,17 @@ from ottla.compat.confluent_kafka._config import arguments
 from ottla.compat.confluent_kafka._constants import OFFSET_INVALID
 from ottla.compat.confluent_kafka._consumer_parts import ConsumerParts
 from ottla.compat.confluent_kafka._errors import failure, kafka_exception, translated
-from ottla.compat.confluent_kafka._handle import opened, seconds_of
+from ottla.compat.confluent_kafka._handle import Cluster, ClusterCalls, seconds_of
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
-from ottla.compat.confluent_kafka._metadata import ClusterMetadata
-from ottla.compat.confluent_kafka._partitions import key_of, listed, partition_of, partitions_of
+from ottla.compat.confluent_kafka._partitions import key_of, partition_of, partitions_of
 from ottla.compat.confluent_kafka._subscription import subscription_of
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition
 
 _UNSET: Any = object()
 
 
-class Consumer:
+class Consumer(ClusterCalls):
     """A consumer of a group, or of partitions that the application assigns.
 
     Args:
@@ -54,6 +53,9 @@ class Consumer:
         if self._parts is None:
             raise RuntimeError("Consumer closed")
         return self._parts
+
+    def _cluster(self) -> Cluster | None:
+        return None if self._parts is None else self._parts.cluster
 
     def subscribe(
         self,
@@ -145,7 +147,7 @@ class Consumer:
 
     def assignment(self) -> list[TopicPartition]:
         """Return the assigned partitions."""
-        return listed(self._open().assignment.keys())
+        return self._open().assignment.partitions()
 
     def commit(
         self,
@@ -258,14 +260,6 @@ class Consumer:
         parts = self._open()
         return parts.watermarks.for_times(partitions_of(partitions), seconds_of(timeout))
 
-    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
-        """Return the cluster's metadata: of one topic, or of all."""
-        return opened(self._parts).cluster.topics(topic, seconds_of(timeout))
-
-    def cluster_id(self, timeout: float = -1) -> str:
-        """Return the cluster's id."""
-        return opened(self._parts).cluster.id(seconds_of(timeout))
-
     def memberid(self) -> str | None:
         """Return this member's id; None before it is a member."""
         return self._open().consumer.group_metadata().member_id or None
@@ -273,10 +267,6 @@ class Consumer:
     def consumer_group_metadata(self) -> ottla.GroupMetadata:
         """Return what ``Producer.send_offsets_to_transaction`` needs to know of this member."""
         return self._open().consumer.group_metadata()
-
-    def set_sasl_credentials(self, username: str, password: str) -> None:
-        """Use another user's name and password for new connections (PLAIN and SCRAM)."""
-        opened(self._parts).cluster.set_credentials(username, password)
 
     def close(self) -> None:
         """Commit what is stored (with ``enable.auto.commit``), leave the group, and close."""

@@ -2,7 +2,7 @@
 
 This is the hot path of a consumer. Invariants: a record's offset is stored when its message is
 returned, not before; an error of the consumer is a message with an error, and never an exception;
-the end of a partition is returned once per end.
+the end of a partition is returned once per end, and again after a seek or an assignment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from ottla.compat.confluent_kafka._assignment import Assignment
 from ottla.compat.confluent_kafka._errors import code_of
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
-from ottla.compat.confluent_kafka._partitions import Key
 from ottla.compat.confluent_kafka._poll_gap import PollGap
 from ottla.compat.confluent_kafka._record_messages import error_message
 from ottla.compat.confluent_kafka._settings import Settings
@@ -50,7 +49,6 @@ class Reading:
         # The next message, if it needs no poll.
         self.buffered = self._reader.buffered
         self._errors: deque[Message] = deque()
-        self._ends: dict[Key, int] = {}
         self._topic_errors = TopicErrors(settings, client)
         self._poll_gap = PollGap(settings)
 
@@ -100,16 +98,17 @@ class Reading:
         """Report partitions whose end is reached, if the application wants that."""
         if not self._settings.partition_eof:
             return
+        ends = self._assignment.ends
         for key, lag in self._consumer.lag().items():
             if lag != 0:
-                self._ends.pop(key, None)
+                ends.pop(key, None)
                 continue
             try:
                 position = self._consumer.position(*key, timeout=0)
             except errors.KafkaError:
                 continue
-            if self._ends.get(key) != position:
-                self._ends[key] = position
+            if ends.get(key) != position:
+                ends[key] = position
                 reason = "Fetch from broker reached end of partition"
                 error = KafkaError(KafkaError._PARTITION_EOF, f"{reason} at offset {position}")
                 self._errors.append(error_message(error, *key, position))

@@ -26,11 +26,18 @@ def _known(offset: int | None) -> int:
 
 def _partition(
     number: int,
-    end: int | None,
+    ends: ottla.Watermarks | None,
+    is_committed: bool,
     offsets: tuple[int | None, int | None, int | None],
     leader: ottla.Partition | None,
 ) -> dict[str, Any]:
     position, stored, committed = offsets
+    low, stable, high = (
+        (None, None, None)
+        if ends is None
+        else (ends.log_start_offset, ends.last_stable_offset, ends.high_watermark)
+    )
+    end = stable if is_committed else high
     broker = -1 if leader is None or leader.leader is None else leader.leader
     return {
         "partition": number,
@@ -48,9 +55,9 @@ def _partition(
         "commited_offset": _known(committed),
         "committed_offset": _known(committed),
         "eof_offset": OFFSET_INVALID,
-        "lo_offset": OFFSET_INVALID,
-        "hi_offset": _known(end),
-        "ls_offset": _known(end),
+        "lo_offset": OFFSET_INVALID if low == -1 else _known(low),
+        "hi_offset": _known(high),
+        "ls_offset": _known(stable),
         "consumer_lag": _lag(end, committed if position is None else position),
         "consumer_lag_stored": _lag(end, stored),
         "leader_epoch": -1 if leader is None else leader.leader_epoch,
@@ -89,18 +96,14 @@ def consumer_statistics(
     """Return the statistics of a consumer as JSON."""
     found = client_statistics(settings, name, started, consumer.metrics())
     found["brokers"] = broker_statistics(settings, consumer.connections())
-    offsets, lags = store.snapshot(), consumer.lag()
+    offsets, ends = store.snapshot(), consumer.watermarks()
+    is_committed = settings.ottla["isolation.level"] == "read_committed"
     try:
         topics = client.cluster(timeout=0).topics
     except errors.KafkaError:
         topics = {}
     for key in consumer.assignment():
         topic, number = key
-        lag = lags.get(key)
-        try:
-            end = None if lag is None else consumer.position(topic, number, timeout=0) + lag
-        except errors.KafkaError:
-            end = None
         entry = found["topics"].setdefault(
             topic,
             {
@@ -115,6 +118,8 @@ def consumer_statistics(
         known = topics.get(topic)
         leader = None if known is None else known.partitions.get(number)
         numbers = offsets.get(key, (None, None, None))
-        entry["partitions"][str(number)] = _partition(number, end, numbers, leader)
+        entry["partitions"][str(number)] = _partition(
+            number, ends.get(key), is_committed, numbers, leader
+        )
     found["cgrp"] = _group(settings, consumer, rebalances)
     return json.dumps(found)

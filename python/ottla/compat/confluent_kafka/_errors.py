@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from ottla import errors
 from ottla.compat.confluent_kafka._kafka_error import KafkaError, KafkaException
+from ottla.error_code import ErrorCode
 
 # By class of ottla.errors, the most specific first.
 _CODES: tuple[tuple[type[errors.KafkaError], int], ...] = (
@@ -21,12 +22,12 @@ _CODES: tuple[tuple[type[errors.KafkaError], int], ...] = (
     (errors.BootstrapError, KafkaError._TRANSPORT),
     (errors.ConnectionError, KafkaError._TRANSPORT),
     (errors.AuthenticationError, KafkaError._AUTHENTICATION),
-    (errors.AuthorizationError, KafkaError.TOPIC_AUTHORIZATION_FAILED),
+    (errors.AuthorizationError, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
     (errors.TimeoutError, KafkaError._TIMED_OUT),
-    (errors.UnknownTopicError, KafkaError.UNKNOWN_TOPIC_OR_PART),
-    (errors.TopicExistsError, KafkaError.TOPIC_ALREADY_EXISTS),
-    (errors.RecordTooLargeError, KafkaError.MSG_SIZE_TOO_LARGE),
-    (errors.CommitFailedError, KafkaError.ILLEGAL_GENERATION),
+    (errors.UnknownTopicError, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    (errors.TopicExistsError, ErrorCode.TOPIC_ALREADY_EXISTS),
+    (errors.RecordTooLargeError, ErrorCode.MESSAGE_TOO_LARGE),
+    (errors.CommitFailedError, ErrorCode.ILLEGAL_GENERATION),
     (errors.DataLossError, KafkaError._AUTO_OFFSET_RESET),
     (errors.FencedError, KafkaError._FENCED),
     (errors.TransactionAbortableError, KafkaError._STATE),

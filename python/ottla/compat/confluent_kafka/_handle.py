@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any, TypeVar
+from abc import abstractmethod
+from typing import Any
 
 import ottla
 from ottla import errors
-from ottla.compat.confluent_kafka._errors import failure, kafka_exception
+from ottla.compat.confluent_kafka._errors import failure, kafka_exception, raise_invalid
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._metadata import ClusterMetadata, cluster_metadata
 from ottla.compat.confluent_kafka._oauth import CallbackTokens
@@ -25,8 +26,6 @@ FOREVER = 1e6
 # Seconds after which a topic that no broker knows is reported as unknown.
 _UNKNOWN_AFTER = 1.0
 
-_Parts = TypeVar("_Parts")
-
 _LOG = logging.getLogger("ottla.compat")
 
 
@@ -37,11 +36,38 @@ def seconds_of(timeout: Any) -> float:
     return FOREVER if timeout < 0 else float(timeout)
 
 
-def opened(parts: _Parts | None) -> _Parts:
-    """Return the parts of a client that is open."""
-    if parts is None:
-        raise RuntimeError("Handle has been closed")
-    return parts
+def require_brokers(settings: Settings, timeout: float, code: int) -> None:
+    """Let a call without any broker in its configuration wait in vain, as librdkafka does.
+
+    Raises:
+        KafkaException: with ``code``, after the timeout.
+    """
+    if not settings.has_brokers:
+        time.sleep(timeout)
+        raise failure(code, "no broker is configured")
+
+
+def set_credentials(client: ottla.Client, username: str, password: str) -> bool:
+    """Use another user's name and password for new connections.
+
+    Returns:
+        Whether the client has a mechanism with a password; a warning says if it has none.
+
+    Raises:
+        TypeError: one of them is no str.
+        KafkaException: one of them is empty.
+    """
+    for name, value in (("username", username), ("password", password)):
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be str, not {type(value).__name__}")
+        if not value:
+            raise_invalid(f"{name} is empty")
+    try:
+        client.set_sasl_credentials(username, password)
+    except errors.ConfigError as error:
+        _LOG.warning("set_sasl_credentials has no effect: %s", error)
+        return False
+    return True
 
 
 class Cluster:
@@ -64,7 +90,7 @@ class Cluster:
         """
         if topic is not None and not isinstance(topic, str):
             raise TypeError(f"topic must be str, not {type(topic).__name__}")
-        self._require_brokers(timeout, KafkaError._TRANSPORT)
+        require_brokers(self._settings, timeout, KafkaError._TRANSPORT)
         try:
             if topic is None:
                 cluster = self._client.cluster(all_topics=True, refresh=True, timeout=timeout)
@@ -77,7 +103,7 @@ class Cluster:
 
     def id(self, timeout: float) -> str:
         """Return the cluster's id."""
-        self._require_brokers(timeout, KafkaError._TIMED_OUT)
+        require_brokers(self._settings, timeout, KafkaError._TIMED_OUT)
         try:
             found = self._client.cluster(timeout=timeout).cluster_id
         except errors.KafkaError as error:
@@ -87,20 +113,13 @@ class Cluster:
         return found
 
     def connect_later(self) -> None:
-        """Connect in the background, as librdkafka does; failures show in the connections."""
-        if self._settings.has_brokers:
+        """Connect in the background, if callbacks tell of connections; calls connect themselves."""
+        if self._settings.watches_connections:
             threading.Thread(target=_connect, args=(self._client,), daemon=True).start()
 
     def set_credentials(self, username: str, password: str) -> None:
         """Use another user's name and password for new connections."""
-        for value in (username, password):
-            if not isinstance(value, str):
-                raise TypeError(f"argument must be str, not {type(value).__name__}")
-        change = getattr(self._client, "set_sasl_credentials", None)
-        if change is None:
-            _LOG.warning("set_sasl_credentials has no effect: this version of ottla lacks it")
-            return
-        change(username, password)
+        set_credentials(self._client, username, password)
 
     def close(self) -> None:
         """Close the connections, and stop refreshing tokens."""
@@ -121,10 +140,38 @@ class Cluster:
                 if left <= _UNKNOWN_AFTER:
                     raise
 
-    def _require_brokers(self, timeout: float, code: int) -> None:
-        if not self._settings.has_brokers:
-            time.sleep(timeout)
-            raise failure(code, "no broker is configured")
+
+class ClusterCalls:
+    """The calls about the cluster that producers and consumers have."""
+
+    @abstractmethod
+    def _cluster(self) -> Cluster | None:
+        """Return the cluster; None if the client is closed."""
+
+    def _open_cluster(self) -> Cluster:
+        if (cluster := self._cluster()) is None:
+            raise RuntimeError("Handle has been closed")
+        return cluster
+
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
+        """Return the cluster's metadata: of one topic, or of all.
+
+        Args:
+            topic: a topic.
+            timeout: seconds. Default: no limit.
+
+        Raises:
+            KafkaException: the cluster did not respond in time.
+        """
+        return self._open_cluster().topics(topic, seconds_of(timeout))
+
+    def cluster_id(self, timeout: float = -1) -> str:
+        """Return the cluster's id."""
+        return self._open_cluster().id(seconds_of(timeout))
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Use another user's name and password for new connections (PLAIN and SCRAM)."""
+        self._open_cluster().set_credentials(username, password)
 
 
 def _connect(client: ottla.Client) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ottla
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
-from ottla.errors import ErrorCode
+from ottla.error_code import ErrorCode
 
 
 class ClusterMetadata:
@@ -81,8 +81,7 @@ def error_of(name: str | None) -> KafkaError | None:
     """Return the error for Kafka's name of it, which ottla's metadata contains."""
     if name is None:
         return None
-    code = ErrorCode[name].value if name in ErrorCode.__members__ else KafkaError.UNKNOWN
-    return KafkaError(code)
+    return KafkaError(ErrorCode.__members__.get(name, ErrorCode.UNKNOWN_SERVER_ERROR))
 
 
 def _partition(partition: ottla.Partition) -> PartitionMetadata:
@@ -100,7 +99,7 @@ def topic_metadata(name: str, topic: ottla.Topic | None) -> TopicMetadata:
     made = TopicMetadata()
     made.topic = name
     if topic is None:
-        made.error = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+        made.error = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return made
     made.partitions = {n: _partition(partition) for n, partition in topic.partitions.items()}
     made.error = error_of(topic.error)

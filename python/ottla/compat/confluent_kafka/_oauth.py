@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from ottla.compat.confluent_kafka._errors import failure, raise_invalid
-from ottla.compat.confluent_kafka._kafka_error import KafkaError
+from ottla.error_code import ErrorCode
 
 TokenSource: TypeAlias = Callable[[], Any]
 
@@ -67,7 +67,7 @@ class CallbackTokens:
             self._token: Any = self._next()
         except Exception as error:
             reason = f"oauth_cb has returned no token: {type(error).__name__}"
-            raise failure(KafkaError.SASL_AUTHENTICATION_FAILED, reason) from error
+            raise failure(ErrorCode.SASL_AUTHENTICATION_FAILED, reason) from error
         arguments = (weakref.ref(self), self._closed)
         threading.Thread(target=_refresh, args=arguments, daemon=True).start()
 

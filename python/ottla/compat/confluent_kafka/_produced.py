@@ -14,6 +14,7 @@ from ottla.compat.confluent_kafka._errors import code_of, failure
 from ottla.compat.confluent_kafka._headers import Headers
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
+from ottla.error_code import ErrorCode
 
 
 class Entry:
@@ -75,5 +76,5 @@ def delivery_error(error: errors.KafkaError) -> KafkaError:
 def check_size(entry: Entry, limit: int) -> None:
     """Refuse a message above ``message.max.bytes``."""
     if entry.size() > limit:
-        reason = f"Unable to produce message: {text_of(KafkaError.MSG_SIZE_TOO_LARGE)}"
-        raise failure(KafkaError.MSG_SIZE_TOO_LARGE, reason)
+        reason = f"Unable to produce message: {text_of(ErrorCode.MESSAGE_TOO_LARGE)}"
+        raise failure(ErrorCode.MESSAGE_TOO_LARGE, reason)

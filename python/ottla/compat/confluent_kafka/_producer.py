@@ -14,10 +14,9 @@ from typing import Any
 import ottla
 from ottla._core import MessageProducer
 from ottla.compat.confluent_kafka._config import arguments
-from ottla.compat.confluent_kafka._handle import opened, seconds_of
+from ottla.compat.confluent_kafka._handle import Cluster, ClusterCalls, seconds_of
 from ottla.compat.confluent_kafka._headers import header_pairs
 from ottla.compat.confluent_kafka._kafka_error import KafkaError, KafkaException
-from ottla.compat.confluent_kafka._metadata import ClusterMetadata
 from ottla.compat.confluent_kafka._produce_batch import entries_of, first_of
 from ottla.compat.confluent_kafka._produced import Entry, check_size
 from ottla.compat.confluent_kafka._producer_parts import ProducerParts
@@ -37,7 +36,7 @@ def _bytes(name: str, data: Any) -> bytes | None:
     raise TypeError(f"{name} must be str, bytes or None, not {type(data).__name__}")
 
 
-class Producer(MessageProducer):
+class Producer(MessageProducer, ClusterCalls):
     """A producer: ``produce`` queues a message, ``poll`` and ``flush`` serve the reports.
 
     Args:
@@ -63,6 +62,9 @@ class Producer(MessageProducer):
         if self._state is None:
             raise RuntimeError("Producer has been closed")
         return self._state
+
+    def _cluster(self) -> Cluster | None:
+        return None if self._state is None else self._state.cluster
 
     def _produce(
         self,
@@ -151,7 +153,7 @@ class Producer(MessageProducer):
             left = deadline - time.monotonic()
             if served or left <= 0:
                 return served
-            state.queue.wait(state.events.wait_at_most(min(left, _SLICE)))
+            self._wait(state, left)
 
     def flush(self, timeout: float = -1) -> int:
         """Wait until all messages are delivered, and serve their reports.
@@ -171,7 +173,7 @@ class Producer(MessageProducer):
             left = deadline - time.monotonic()
             if not len(state.queue) or left <= 0:
                 return len(state.queue)
-            state.queue.wait(state.events.wait_at_most(min(left, _SLICE)))
+            self._wait(state, left)
 
     def purge(self, in_queue: bool = True, in_flight: bool = True, blocking: bool = True) -> None:
         """Give up messages; ``poll`` serves their reports.
@@ -195,26 +197,6 @@ class Producer(MessageProducer):
             if state is not None:
                 state.close()
         return True
-
-    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
-        """Return the cluster's metadata: of one topic, or of all.
-
-        Args:
-            topic: a topic.
-            timeout: seconds. Default: no limit.
-
-        Raises:
-            KafkaException: the cluster did not respond in time.
-        """
-        return opened(self._state).cluster.topics(topic, seconds_of(timeout))
-
-    def cluster_id(self, timeout: float = -1) -> str:
-        """Return the cluster's id."""
-        return opened(self._state).cluster.id(seconds_of(timeout))
-
-    def set_sasl_credentials(self, username: str, password: str) -> None:
-        """Use another user's name and password for new connections (PLAIN and SCRAM)."""
-        opened(self._state).cluster.set_credentials(username, password)
 
     def init_transactions(self, timeout: float = -1) -> None:
         """Get a producer id for ``transactional.id``; call it once, before any transaction.
@@ -262,6 +244,20 @@ class Producer(MessageProducer):
 
     def _serve(self, state: ProducerParts) -> int:
         return state.events.serve() + state.queue.serve()
+
+    def _wait(self, state: ProducerParts, seconds: float) -> bool:
+        """Wait until something is to be served; return whether there is a report."""
+        return state.queue.wait(state.events.wait_at_most(min(seconds, _SLICE)))
+
+    def _serve_events(self, seconds: float) -> bool:
+        """Serve all but reports, then wait for a while; return whether there is a report."""
+        state = self._open()
+        state.events.serve()
+        return self._wait(state, seconds)
+
+    def _serve_reports(self) -> None:
+        """Call the callbacks of reports."""
+        self._open().queue.serve()
 
     def __len__(self) -> int:
         return 0 if self._state is None else len(self._state.queue)

@@ -62,6 +62,12 @@ class Settings:
     max_poll_interval: float = 300.0
 
     @property
+    def watches_connections(self) -> bool:
+        """Whether polls have callbacks to serve that tell of connections."""
+        callbacks = (self.error_cb, self.throttle_cb, self.stats_cb, self.logger)
+        return self.has_brokers and any(callback is not None for callback in callbacks)
+
+    @property
     def group_id(self) -> str | None:
         """The id of the group, or None."""
         group: str | None = self.ottla.get("group.id")

@@ -13,14 +13,18 @@ from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
 from ottla.compat.confluent_kafka._record_messages import error_message
 from ottla.compat.confluent_kafka._settings import Settings
+from ottla.error_code import ErrorCode
 
 # Seconds between two looks.
 _PAUSE = 0.5
 
 _CODES = {
-    "UNKNOWN_TOPIC_OR_PARTITION": KafkaError.UNKNOWN_TOPIC_OR_PART,
-    "TOPIC_AUTHORIZATION_FAILED": KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    "INVALID_TOPIC_EXCEPTION": KafkaError.TOPIC_EXCEPTION,
+    code.name: code
+    for code in (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+    )
 }
 
 

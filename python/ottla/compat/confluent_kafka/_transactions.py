@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import ottla
 from ottla import errors
+from ottla.compat.confluent_kafka._commits import offsets_of
 from ottla.compat.confluent_kafka._error_codes import text_of
 from ottla.compat.confluent_kafka._errors import failure, kafka_error
 from ottla.compat.confluent_kafka._kafka_error import KafkaError, KafkaException
@@ -89,14 +89,7 @@ class Transactions:
         """Commit offsets of a consumer with the transaction."""
         self._check("send_offsets_to_transaction", initialized=True, opened=True)
         del timeout  # the producer's max.block.ms bounds the call
-        found: dict[tuple[str, int], Any] = {}
-        for item in offsets:
-            if item.offset >= 0:
-                found[item.topic, item.partition] = ottla.OffsetAndMetadata(
-                    item.offset,
-                    item.metadata or "",
-                    -1 if item.leader_epoch is None else item.leader_epoch,
-                )
+        found = offsets_of(offsets)
         if not found:
             return
         try:

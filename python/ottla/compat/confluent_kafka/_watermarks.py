@@ -11,8 +11,10 @@ from typing import Any
 
 import ottla
 from ottla import errors
+from ottla.compat.confluent_kafka._commit_metadata import returned
 from ottla.compat.confluent_kafka._constants import OFFSET_END, OFFSET_INVALID
-from ottla.compat.confluent_kafka._errors import failure, kafka_error, kafka_exception
+from ottla.compat.confluent_kafka._errors import kafka_error, kafka_exception
+from ottla.compat.confluent_kafka._handle import require_brokers
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._partitions import key_of
 from ottla.compat.confluent_kafka._settings import Settings
@@ -39,7 +41,7 @@ class Watermarks:
         Raises:
             KafkaException: the partition does not exist, or no broker responded in time.
         """
-        self._require_brokers(timeout, KafkaError._ALL_BROKERS_DOWN)
+        require_brokers(self._settings, timeout, KafkaError._ALL_BROKERS_DOWN)
         key, deadline = key_of(partition), time.monotonic() + timeout
         try:
             low = self._consumer.beginning_offsets(key, timeout=timeout)[key]
@@ -52,18 +54,15 @@ class Watermarks:
 
     def cached(self, partition: TopicPartition) -> tuple[int, int]:
         """Return what the last fetch has shown, without a request."""
-        key = key_of(partition)
-        lag = self._consumer.lag().get(key)
-        if lag is None:
+        known = self._consumer.watermarks().get(key_of(partition))
+        if known is None:
             return OFFSET_INVALID, OFFSET_INVALID
-        try:
-            return OFFSET_INVALID, self._consumer.position(*key, timeout=0) + lag
-        except errors.KafkaError:
-            return OFFSET_INVALID, OFFSET_INVALID
+        low = known.log_start_offset
+        return OFFSET_INVALID if low < 0 else low, known.high_watermark
 
     def committed(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         """Return the offsets that the group has committed."""
-        self._require_brokers(timeout, KafkaError._TIMED_OUT)
+        require_brokers(self._settings, timeout, KafkaError._TIMED_OUT)
         try:
             found = self._consumer.committed(*map(key_of, partitions), timeout=timeout)
         except errors.KafkaError as error:
@@ -72,7 +71,7 @@ class Watermarks:
 
     def for_times(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         """Return the first offsets at or after the times in the offsets of partitions."""
-        self._require_brokers(timeout, KafkaError._ALL_BROKERS_DOWN)
+        require_brokers(self._settings, timeout, KafkaError._ALL_BROKERS_DOWN)
         specs: dict[tuple[str, int], Any] = {
             key_of(item): {-1: "latest", -2: "earliest"}.get(item.offset, item.offset)
             for item in partitions
@@ -86,11 +85,6 @@ class Watermarks:
                 raise kafka_exception(result, KafkaError._UNKNOWN_PARTITION)
         return [_at_time(item, found[key_of(item)]) for item in partitions]
 
-    def _require_brokers(self, timeout: float, code: int) -> None:
-        if not self._settings.has_brokers:
-            time.sleep(timeout)
-            raise failure(code, "no broker is configured")
-
 
 def _committed(item: TopicPartition, found: ottla.OffsetAndMetadata | None) -> TopicPartition:
     if found is None:
@@ -99,7 +93,7 @@ def _committed(item: TopicPartition, found: ottla.OffsetAndMetadata | None) -> T
         item.topic,
         item.partition,
         found.offset,
-        metadata=found.metadata or None,
+        metadata=returned(found.metadata),
         leader_epoch=found.leader_epoch,
     )
 

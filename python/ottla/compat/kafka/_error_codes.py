@@ -14,26 +14,20 @@ __all__ = ["BrokerResponseError", "by_name", "class_of"]
 # The newest code that kafka-python has a class for.
 _NEWEST = ErrorCode.VOTER_NOT_FOUND
 
-# Names of kafka-python that do not follow from Kafka's present ones: class, message.
-_OTHER_NAMES = {
-    ErrorCode.UNKNOWN_SERVER_ERROR: ("UnknownError", "UNKNOWN"),
-    ErrorCode.NONE: ("NoError", "NO_ERROR"),
-    ErrorCode.CORRUPT_MESSAGE: ("CorruptRecordError", "CORRUPT_MESSAGE"),
-    ErrorCode.INVALID_FETCH_SIZE: ("InvalidFetchRequestError", "INVALID_FETCH_SIZE"),
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ("NotLeaderForPartitionError", "NOT_LEADER_FOR_PARTITION"),
-    ErrorCode.MESSAGE_TOO_LARGE: ("MessageSizeTooLargeError", "MESSAGE_SIZE_TOO_LARGE"),
-    ErrorCode.NETWORK_EXCEPTION: ("NetworkExceptionError", "NETWORK_EXCEPTION"),
-    ErrorCode.INVALID_TOPIC_EXCEPTION: ("InvalidTopicError", "INVALID_TOPIC"),
-    ErrorCode.INVALID_REPLICA_ASSIGNMENT: (
-        "InvalidReplicationAssignmentError",
-        "INVALID_REPLICATION_ASSIGNMENT",
-    ),
-    ErrorCode.INVALID_CONFIG: ("InvalidConfigurationError", "INVALID_CONFIG"),
-    ErrorCode.KAFKA_STORAGE_ERROR: ("KafkaStorageError", "KAFKA_STORAGE_ERROR"),
-    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR: (
-        "FetchSessionTopicIdError",
-        "FETCH_SESSION_TOPIC_ID_ERROR",
-    ),
+# Kafka's older names, which kafka-python has kept.
+_OLDER_NAMES = {
+    ErrorCode.UNKNOWN_SERVER_ERROR: "UNKNOWN",
+    ErrorCode.NONE: "NO_ERROR",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "NOT_LEADER_FOR_PARTITION",
+    ErrorCode.MESSAGE_TOO_LARGE: "MESSAGE_SIZE_TOO_LARGE",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "INVALID_TOPIC",
+    ErrorCode.INVALID_REPLICA_ASSIGNMENT: "INVALID_REPLICATION_ASSIGNMENT",
+}
+# Classes that no name of Kafka explains.
+_OTHER_CLASSES = {
+    ErrorCode.CORRUPT_MESSAGE: "CorruptRecordError",
+    ErrorCode.INVALID_FETCH_SIZE: "InvalidFetchRequestError",
+    ErrorCode.INVALID_CONFIG: "InvalidConfigurationError",
 }
 
 _RETRIABLE = frozenset(
@@ -115,8 +109,9 @@ def _bases(code: ErrorCode) -> tuple[type[KafkaError], ...]:
 
 
 def _made(code: ErrorCode) -> type[BrokerResponseError]:
-    camel = "".join(word.capitalize() for word in code.name.split("_"))
-    name, message = _OTHER_NAMES.get(code, (f"{camel}Error", code.name))
+    message = _OLDER_NAMES.get(code, code.name)
+    camel = "".join(word.capitalize() for word in message.removesuffix("_ERROR").split("_"))
+    name = _OTHER_CLASSES.get(code, f"{camel}Error")
     description = message.lower().replace("_", " ")
     return type(
         name,

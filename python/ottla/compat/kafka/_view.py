@@ -7,7 +7,7 @@ any other must find the cluster before its constructor returns.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import ottla
 from ottla import errors
@@ -18,12 +18,13 @@ from ottla.compat.kafka.errors import KafkaTimeoutError, NoBrokersAvailable
 
 __all__ = [
     "ClientView",
-    "connect",
     "find_cluster",
     "grouped_metrics",
     "open_client",
-    "wait_for_cluster",
 ]
+
+# Clients that have a snapshot of the metadata.
+Handle: TypeAlias = ottla.Client | ottla.Consumer
 
 # What a program is told that asks which version the brokers have: each connection negotiates.
 _NEWEST = (4, 3)
@@ -36,7 +37,7 @@ class ClientView:
         cluster: the cluster as the client knows it.
     """
 
-    def __init__(self, client: ottla.Client) -> None:
+    def __init__(self, client: Handle) -> None:
         self._client = client
         self.cluster = ClusterMetadata(self._snapshot)
 
@@ -61,32 +62,24 @@ class ClientView:
 def open_client(config: Mapping[str, Any]) -> ottla.Client:
     """Return a client that has not connected yet."""
     with translating():
-        return ottla.Client(config=None, connect=False, **config)
+        return ottla.Client(connect=False, **config)
 
 
-def connect(client: ottla.Client, config: dict[str, Any]) -> None:
-    """Find the cluster now, unless the configuration has an ``api_version``.
+def find_cluster(client: Handle, config: dict[str, Any]) -> None:
+    """Find the cluster within ``bootstrap_timeout_ms``; close the client if it is not found.
 
     Raises:
-        NoBrokersAvailable: no server was found within ``bootstrap_timeout_ms``.
+        NoBrokersAvailable: no server was found in time.
     """
-    if config["api_version"] is None:
-        find_cluster(client, config)
-        config["api_version"] = _NEWEST
-
-
-def find_cluster(client: ottla.Client, config: Mapping[str, Any]) -> None:
-    """Find the cluster within ``bootstrap_timeout_ms``."""
     try:
-        wait_for_cluster(client, bootstrap_timeout(config))
-    except KafkaTimeoutError as error:
-        raise NoBrokersAvailable(*error.args) from error
-
-
-def wait_for_cluster(client: ottla.Client, timeout: float, refresh: bool = False) -> None:
-    """Find the cluster within a time."""
-    with translating():
-        client.cluster(timeout=timeout, refresh=refresh)
+        with translating():
+            client.cluster(timeout=bootstrap_timeout(config))
+    except BaseException as error:
+        client.close()
+        if isinstance(error, KafkaTimeoutError):
+            raise NoBrokersAvailable(*error.args) from error
+        raise
+    config["api_version"] = config["api_version"] or _NEWEST
 
 
 def grouped_metrics(prefix: str, metrics: Mapping[str, Any]) -> dict[str, dict[str, float]]:

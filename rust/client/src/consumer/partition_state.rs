@@ -187,6 +187,13 @@ impl PartitionState {
         }
     }
 
+    /// Whether it will be fetched once its position is known.
+    pub(super) fn awaits_position(&self) -> bool {
+        use FetchState::{AwaitCommitted, AwaitOffset, AwaitReset, AwaitValidation};
+        !self.paused
+            && matches!(self.fetch_state, AwaitCommitted | AwaitReset | AwaitOffset(_) | AwaitValidation)
+    }
+
     pub(super) fn can_request(&self, now: Instant) -> bool {
         !self.in_flight && self.retry_at.is_none_or(|retry_at| retry_at <= now)
     }

@@ -49,11 +49,11 @@ impl Consumer {
     pub async fn prepare_rebalance(&self, event: &RebalanceEvent) {
         match event {
             RebalanceEvent::Revoke(_) => self.commits.before_revocation().await,
-            RebalanceEvent::Assign { all, .. } => {
+            RebalanceEvent::Assign { all, .. } if !self.subscription.is_user_assigned() => {
                 self.shared.subscriptions.lock().replace(all.clone(), self.initial_state());
                 self.shared.fetcher_wakeup.notify_one();
             }
-            RebalanceEvent::Lost(_) | RebalanceEvent::Failed(_) => {}
+            RebalanceEvent::Assign { .. } | RebalanceEvent::Lost(_) | RebalanceEvent::Failed(_) => {}
         }
     }
 
@@ -68,7 +68,10 @@ impl Consumer {
     /// Runs after the application's callback: removes revoked and lost partitions, and lets the group
     /// member continue.
     pub fn complete_rebalance(&self, event: &RebalanceEvent) -> Result<()> {
-        if let RebalanceEvent::Revoke(partitions) | RebalanceEvent::Lost(partitions) = event {
+        // What the application has assigned meanwhile is its own.
+        if let RebalanceEvent::Revoke(partitions) | RebalanceEvent::Lost(partitions) = event
+            && !self.subscription.is_user_assigned()
+        {
             self.shared.subscriptions.lock().remove(partitions);
         }
         if let Some(group) = self.shared.group.get() {

@@ -40,6 +40,11 @@ impl ConsumerSubscription {
     pub(super) fn is_unset(&self) -> bool {
         *self.subscription_type.lock() == SubscriptionType::None
     }
+
+    /// Whether the application has assigned the partitions: a membership that ends must not change them.
+    pub(super) fn is_user_assigned(&self) -> bool {
+        *self.subscription_type.lock() == SubscriptionType::UserAssigned
+    }
 }
 
 impl Consumer {

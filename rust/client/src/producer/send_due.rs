@@ -139,6 +139,7 @@ pub(super) fn send_due(
             break;
         }
     }
+    work.needs_transaction_request = transaction.is_some_and(|transaction| transaction.needs_request());
     update_weights(inner, sending, snapshot, now);
     work
 }

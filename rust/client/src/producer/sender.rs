@@ -46,7 +46,7 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
         if let Some(transaction) = &inner.accumulator.transaction {
             transaction_task.start(&inner, transaction);
         }
-        let PendingWork { leaderless, needs_producer_id, next_wakeup } = match pace.wait_until(now) {
+        let PendingWork { leaderless, needs_producer_id, next_wakeup, .. } = match pace.wait_until(now) {
             Some(later) => PendingWork { next_wakeup: Some(later), ..PendingWork::default() },
             None => {
                 let work = pass(&inner, &snapshot, &producer_id, &mut requests, now);

@@ -93,6 +93,8 @@ pub(super) struct PendingWork {
     pub(super) leaderless: Option<TopicPartition>,
     /// A producer id is needed, to write to this broker if it is known.
     pub(super) needs_producer_id: Option<Option<i32>>,
+    /// Batches wait for a request about the transaction.
+    pub(super) needs_transaction_request: bool,
     pub(super) next_wakeup: Option<Instant>,
 }
 
@@ -144,6 +146,7 @@ impl Sending {
     pub(super) fn needs_task(&self, work: &PendingWork) -> bool {
         work.leaderless.is_some()
             || work.needs_producer_id.is_some()
+            || work.needs_transaction_request
             || !self.waiting.is_empty()
             || work.next_wakeup.is_some_and(|at| self.task_wakes_at.is_none_or(|planned| at < planned))
     }

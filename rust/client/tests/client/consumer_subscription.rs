@@ -77,6 +77,25 @@ async fn close(consumer: Consumer) {
     within_deadline(consumer.end_close(CALL_TIMEOUT)).await.expect("left");
 }
 
+/// The group gives its partitions up in later polls, which must not take those that the application assigns.
+#[tokio::test(start_paused = true)]
+async fn partitions_assigned_after_an_unsubscription_stay_when_the_group_revokes_its_own() {
+    for protocol in PROTOCOLS {
+        let cluster = cluster(2).await;
+        let consumer = consumer(&cluster, protocol).await;
+        consumer.subscribe(topics()).expect("subscribed");
+        until_polled(&[&consumer], || consumer.assignment().len() == 2).await;
+        consumer.unsubscribe().expect("unsubscribed");
+        consumer.assign(vec![tp(1)]).expect("assigned");
+        until_polled(&[&consumer], || cluster.members("g").is_empty()).await;
+        for _ in 0..3 {
+            poll(&consumer, ms(10)).await.expect("polled");
+        }
+        assert_eq!(consumer.assignment(), [tp(1)], "{protocol:?}");
+        close(consumer).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_consumer_that_never_polled_delays_nobody() {
     for protocol in PROTOCOLS {

@@ -83,6 +83,44 @@ async fn new_records_arrive_while_another_partitions_buffer_is_full() {
     cluster.remove_fault(fault);
 }
 
+/// Regression: the first fetch reserved most of `prefetch.max.bytes` and the second the rest, so that the broker with the
+/// records was asked once one of the others had waited for new ones.
+#[tokio::test(start_paused = true)]
+async fn a_broker_that_is_asked_last_does_not_wait_for_the_others() {
+    const BROKERS: i32 = 12;
+    for last in [Match::api(ApiKey::ListOffsets), Match::api(ApiKey::OffsetForLeaderEpoch)] {
+        let brokers = usize::try_from(BROKERS).unwrap();
+        let cluster = MockCluster::start(MockConfig { brokers, ..in_memory() }).await.unwrap();
+        cluster.create_topic(TopicSpec::new("t").partitions(BROKERS)).unwrap();
+        // Each has its position later than the one before.
+        for partition in 0..BROKERS {
+            let leader = cluster.leader("t", partition).expect("a leader");
+            let delay = ms(10 * u64::try_from(partition).unwrap());
+            cluster.inject(Fault::new(last.clone().broker(leader), Reaction::Delay(delay)));
+        }
+        write(&cluster, BROKERS - 1, 1);
+        let all: Vec<i32> = (0..BROKERS).collect();
+        let consumer = consumer(&cluster, &all, &[LONG_POLL]).await;
+        let started = Instant::now();
+        assert_eq!(read(&consumer, 1).await, rows(BROKERS - 1, 0..1));
+        assert!(started.elapsed() < ms(1_000), "{:?}", started.elapsed());
+    }
+}
+
+/// The same for a partition that is assigned while the others wait.
+#[tokio::test(start_paused = true)]
+async fn a_broker_that_nobody_expected_does_not_wait_for_the_others() {
+    let cluster = MockCluster::start(MockConfig { brokers: 3, ..in_memory() }).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(3)).unwrap();
+    write(&cluster, 2, 1);
+    let consumer = consumer(&cluster, &[0, 1], &[LONG_POLL]).await;
+    assert_eq!(poll(&consumer, 500, ms(500)).await.expect("nothing"), []);
+    consumer.assign(vec![tp(0), tp(1), tp(2)]).expect("assigned");
+    let started = Instant::now();
+    assert_eq!(read(&consumer, 1).await, rows(2, 0..1));
+    assert!(started.elapsed() < ms(1_000), "{:?}", started.elapsed());
+}
+
 /// Of what is fetched while it is busy, an application sees nothing before it polls again.
 #[tokio::test(start_paused = true)]
 async fn a_trickle_is_fetched_shortly_before_the_application_polls() {

@@ -46,6 +46,24 @@ async fn a_wait_for_other_members_is_reported() {
     assert_eq!(log.iter().filter(|line| line.contains("other members is over")).count(), 1, "{log:?}");
 }
 
+/// Nobody has to learn that it leaves, and it does not join any more.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_has_reached_no_coordinator_leaves_at_once() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let unavailable = Reaction::Error(ErrorCode::CoordinatorNotAvailable);
+        let fault = cluster.inject(Fault::new(Match::api(ApiKey::FindCoordinator), unavailable));
+        let member = TestMember::join(&cluster, &[protocol]).await;
+        until(|| cluster.fault_hits(fault) > 2).await;
+        let began = Instant::now();
+        member.group.leave(CALL_TIMEOUT).await.expect("nothing to leave");
+        assert!(began.elapsed() < ms(10), "{protocol:?}: {:?}", began.elapsed());
+        cluster.clear_faults();
+        tokio::time::sleep(ms(5_000)).await;
+        assert_eq!(cluster.members("g").len(), 0, "{protocol:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn members_share_the_partitions_and_take_over_from_leavers() {
     for protocol in [CLASSIC, COOPERATIVE, CONSUMER] {

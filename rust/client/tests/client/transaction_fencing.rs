@@ -45,6 +45,29 @@ async fn a_fenced_producer_gets_a_fatal_error_and_none_of_its_records_is_visible
     }
 }
 
+/// Nothing but the response tells the sender that it must ask the coordinator, or register the partition.
+#[tokio::test(start_paused = true)]
+async fn a_record_alone_is_reported_at_once_whether_it_is_written_or_fenced() {
+    for level in LEVELS {
+        let cluster = cluster_at(level).await;
+        let zombie = initialized(&cluster, &[("linger.ms", "0")]).await;
+        // The connection to the leader is open from then on, so that the next request needs no task.
+        begin(&zombie, &["first"]).await;
+        commit(&zombie).await.expect("committed");
+        let began = tokio::time::Instant::now();
+        for delivery in begin(&zombie, &["second"]).await {
+            offset_of(&delivery).await.expect("written");
+        }
+        commit(&zombie).await.expect("committed");
+        initialized(&cluster, &[]).await;
+        for delivery in begin(&zombie, &["third"]).await {
+            let error = offset_of(&delivery).await.expect_err("fenced");
+            assert_eq!(error.kind(), Kind::Fenced, "level {level}: {error}");
+        }
+        assert!(began.elapsed() < ms(500), "level {level}: it took {:?}", began.elapsed());
+    }
+}
+
 /// The calls that may notice first that the brokers have aborted a transaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Noticing {

@@ -3,12 +3,12 @@
 //! Invariants: an accessor returns what the application or the client has set, whatever its type; numbers below zero
 //! stand for "none" and are returned as None.
 
-use ottla_client::TopicPartition;
 use ottla_client::consumer::{RecordEntry, RecordSet};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use crate::convert::field_bytes::{FieldBytes, bytes_or_none, field_bytes};
+use crate::consumer::record::header_pairs;
+use crate::convert::field_bytes::bytes_or_none;
 use crate::producer::delivery_groups::SentRecord;
 
 /// The offset of a message that has none.
@@ -78,7 +78,10 @@ impl Message {
             offset: entry.offset,
             key: bytes_or_none(py, set.key(entry)),
             value: bytes_or_none(py, set.value(entry)),
-            headers: headers(py, set, entry)?,
+            headers: match header_pairs(py, set, entry) {
+                Some(pairs) => PyList::new(py, pairs)?.into_any().unbind(),
+                None => py.None(),
+            },
             error: py.None(),
             timestamp,
             latency: -1.0,
@@ -88,18 +91,18 @@ impl Message {
         Py::new(py, message)
     }
 
-    /// A message that was produced, as its report shows it: its partition, offset and timestamp, its key and value, its
-    /// error, and the seconds until the acknowledgement.
+    /// A message that was produced, as its report shows it: its place and timestamp, its key and value, its error,
+    /// and the seconds until the acknowledgement.
     pub(super) fn reported(
-        py: Python<'_>,
-        (partition, offset, timestamp): (&TopicPartition, i64, i64),
+        (topic, partition, offset, timestamp): (Bound<'_, PyString>, i32, i64, i64),
         SentRecord { key, value, .. }: SentRecord,
         error: Option<Py<PyAny>>,
         latency: f64,
     ) -> PyResult<Py<Self>> {
+        let py = topic.py();
         let message = Self {
-            topic: PyString::intern(py, &partition.0).into_any().unbind(),
-            partition: partition.1,
+            topic: topic.into_any().unbind(),
+            partition,
             offset: if offset >= 0 { offset } else { NO_OFFSET },
             key,
             value,
@@ -129,26 +132,6 @@ impl Message {
             self.delivery_count,
         )
     }
-}
-
-/// A key or a value as bytes, as a report has it.
-pub(super) fn bytes_of(py: Python<'_>, data: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-    let Some(data) = data else { return Ok(py.None()) };
-    if data.is_instance_of::<PyBytes>() {
-        return Ok(data.clone().unbind());
-    }
-    let bytes = field_bytes("a message", data)?;
-    Ok(bytes_or_none(py, bytes.as_ref().map(FieldBytes::as_slice)))
-}
-
-/// Returns headers as a list of pairs, or None if there are none.
-fn headers(py: Python<'_>, set: &RecordSet, entry: &RecordEntry) -> PyResult<Py<PyAny>> {
-    let mut headers = set.headers(entry).peekable();
-    if headers.peek().is_none() {
-        return Ok(py.None());
-    }
-    let pairs = headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes_or_none(py, value)));
-    Ok(PyList::new(py, pairs.collect::<Vec<_>>())?.into_any().unbind())
 }
 
 fn or_none(object: Option<Py<PyAny>>, py: Python<'_>) -> Py<PyAny> {

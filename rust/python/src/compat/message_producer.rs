@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use super::report_queue::{Produced, ReportQueue};
+use super::produced::Produced;
+use super::report_queue::ReportQueue;
 
 /// The base of a producer whose reports are polled.
 #[pyclass(frozen, subclass, weakref, dict, module = "ottla._core")]
@@ -78,7 +79,8 @@ impl MessageProducer {
             && report.is_none_or(|report| report.is_callable())
         {
             let topic = topic.to_str()?;
-            let produced = Produced { topic, value, key, partition, timestamp, callback: report };
+            let produced =
+                Produced { topic, value, key, partition, headers: None, timestamp, callback: report };
             if queue.get().try_put(py, &produced)? {
                 return Ok(());
             }

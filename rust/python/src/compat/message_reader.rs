@@ -2,23 +2,19 @@
 //!
 //! Invariant: an offset is noted when its message is returned, not before.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use ottla_client::TopicPartition;
-use ottla_client::consumer::{ConvertError, PollTarget};
-use parking_lot::Mutex;
-use pyo3::exceptions::PyException;
+use ottla_client::consumer::PollTarget;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::PyList;
 
 use super::message::Message;
 use super::offset_store::OffsetStore;
 use crate::consumer::Consumer;
 use crate::consumer::blocking::{poll, poll_args};
-use crate::consumer::consumer_handle::ConsumerHandle;
+use crate::consumer::consumer_handle::{ConsumerHandle, convert_error};
 use crate::consumer::poll_guard::Activity;
 use crate::convert::errors;
+use crate::convert::last_topic::LastTopic;
 use crate::convert::number;
 
 /// Returns the records of a consumer as messages.
@@ -32,27 +28,13 @@ pub(crate) struct MessageReader {
     consumer: Py<Consumer>,
     store: Py<OffsetStore>,
     stores: bool,
-    /// The topic of the last message, whose string the next one shares.
-    topic: Mutex<Option<(Arc<str>, Py<PyString>)>>,
 }
 
 impl MessageReader {
-    fn topic<'py>(&self, py: Python<'py>, name: &Arc<str>) -> Bound<'py, PyString> {
-        let mut last = self.topic.lock();
-        match &*last {
-            Some((known, topic)) if Arc::ptr_eq(known, name) => topic.bind(py).clone(),
-            _ => {
-                let topic = PyString::intern(py, name);
-                *last = Some((Arc::clone(name), topic.clone().unbind()));
-                topic
-            }
-        }
-    }
-
     fn pop(&self, py: Python<'_>, handle: &ConsumerHandle) -> PyResult<Option<Py<Message>>> {
         let mut returned = None;
         let message = handle.core.pop_record(|set, entry| {
-            let message = Message::consumed(&self.topic(py, &set.partition.0), set, entry, None)?;
+            let message = Message::consumed(&handle.topic(py, &set.partition.0), set, entry, None)?;
             returned = Some((set.partition.clone(), entry.offset, set.leader_epoch));
             Ok::<_, PyErr>(message)
         })?;
@@ -63,17 +45,17 @@ impl MessageReader {
     }
 
     fn pop_many(&self, py: Python<'_>, handle: &ConsumerHandle, limit: usize) -> PyResult<Vec<Py<Message>>> {
-        let mut returned: HashMap<TopicPartition, (i64, i32)> = HashMap::new();
+        // The last offset of consecutive messages of a partition.
+        let mut returned: Vec<(TopicPartition, (i64, i32))> = Vec::new();
+        let mut last = LastTopic::default();
         let messages = handle.core.pop_records(limit, |set, entry| {
-            let message = Message::consumed(&self.topic(py, &set.partition.0), set, entry, None);
-            let message = message.map_err(|error| match error.is_instance_of::<PyException>(py) {
-                true => ConvertError::Record(error),
-                false => ConvertError::Interrupted(error),
-            })?;
+            let topic = last.string(py, &set.partition.0);
+            let message = Message::consumed(&topic, set, entry, None);
+            let message = message.map_err(|error| convert_error(py, error))?;
             let at = (entry.offset, set.leader_epoch);
-            match returned.get_mut(&set.partition) {
-                Some(last) => *last = at,
-                None => drop(returned.insert(set.partition.clone(), at)),
+            match returned.last_mut() {
+                Some((partition, last)) if *partition == set.partition => *last = at,
+                _ => returned.push((set.partition.clone(), at)),
             }
             Ok(message)
         })?;
@@ -88,7 +70,7 @@ impl MessageReader {
 impl MessageReader {
     #[new]
     fn new(consumer: Py<Consumer>, store: Py<OffsetStore>, stores: bool) -> Self {
-        Self { consumer, store, stores, topic: Mutex::default() }
+        Self { consumer, store, stores }
     }
 
     /// Return a message that is buffered, or None if there is none or a poll is due.

@@ -3,7 +3,7 @@
 //! Invariants: an offset is stored only for a partition that is assigned; what is committed by itself was stored
 //! before; a stored offset at or below the committed one is not committed again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ottla_client::TopicPartition;
 use ottla_client::group_offsets::CommittedOffset;
@@ -133,7 +133,8 @@ impl OffsetStore {
         py: Python<'py>,
         keys: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let wanted = keys.map(partitions::partitions).transpose()?;
+        let wanted: Option<HashSet<TopicPartition>> =
+            keys.map(partitions::partitions).transpose()?.map(|keys| keys.into_iter().collect());
         let due: Vec<(TopicPartition, CommittedOffset)> = {
             let partitions = self.partitions.lock();
             let is_wanted = |key: &TopicPartition| wanted.as_ref().is_none_or(|wanted| wanted.contains(key));

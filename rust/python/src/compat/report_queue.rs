@@ -4,51 +4,25 @@
 //! messages; callbacks run in `serve`, on the thread that calls it, and an exception of one leaves the later reports
 //! queued.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use ottla_client::producer::{AppendInfo, Delivery, ProduceResult, SendResult};
+use ottla_client::producer::{AppendInfo, Delivery, SendResult};
 use parking_lot::{Mutex, RwLock};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
-use tokio::sync::Notify;
 
-use super::message::{Message, bytes_of};
+use super::completed::{Completed, Report};
+use super::message::Message;
+use super::produced::Produced;
 use crate::convert::errors;
+use crate::convert::last_topic::LastTopic;
 use crate::convert::number;
-use crate::producer::delivery_groups::{
-    DeliveryGroup, DeliveryGroups, GroupReceiver, RecordWaiter, SentRecord,
-};
-use crate::producer::record::{OwnedRecord, RecordArgs};
-use crate::producer::serializers::Serializers;
+use crate::producer::delivery_groups::{DeliveryGroups, RecordWaiter};
 use crate::producer::sync::Producer;
 use crate::runtime::{wait_at_most, wait_for};
-
-/// The completed messages, in the order of their reports.
-#[derive(Default)]
-struct Completed {
-    groups: Mutex<VecDeque<DeliveryGroup>>,
-    added: Notify,
-    /// Whether a wait is to end although nothing is completed.
-    woken: AtomicBool,
-}
-
-impl GroupReceiver for Completed {
-    fn on_group_done(&self, mut group: DeliveryGroup) {
-        // Taken from the end.
-        group.waiters.reverse();
-        self.groups.lock().push_back(group);
-        self.added.notify_one();
-    }
-}
-
-/// A report that is being served.
-struct Report {
-    produce_result: Arc<ProduceResult>,
-    waiter: RecordWaiter,
-}
 
 /// The messages of a producer until their reports are served.
 ///
@@ -72,48 +46,31 @@ pub(crate) struct ReportQueue {
     open_topics: RwLock<HashSet<String>>,
     completed: Arc<Completed>,
     groups: Arc<DeliveryGroups>,
-    serializers: Serializers,
+    topic: Mutex<LastTopic>,
     count: AtomicUsize,
     created: Instant,
-}
-
-/// The arguments of `produce`.
-pub(super) struct Produced<'a, 'py> {
-    pub(super) topic: &'a str,
-    pub(super) value: Option<&'a Bound<'py, PyAny>>,
-    pub(super) key: Option<&'a Bound<'py, PyAny>>,
-    pub(super) partition: i32,
-    pub(super) timestamp: i64,
-    pub(super) callback: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl ReportQueue {
     /// Queues and sends a message without headers, unless it has to wait for its topic, is too large, or is refused:
     /// then it returns false.
     pub(super) fn try_put(&self, py: Python<'_>, produced: &Produced<'_, '_>) -> PyResult<bool> {
-        let Produced { topic, value, key, partition, timestamp, callback } = *produced;
-        if !self.open_topics.read().contains(topic) {
+        if !self.open_topics.read().contains(produced.topic) {
             return Ok(false);
         }
         let handle = self.producer.get().handle()?;
-        let partition = (partition >= 0).then_some(partition);
-        let writer = match handle.core.cached_topic_writer(topic) {
-            Some(writer) if !writer.lacks_partition(partition) => writer,
+        let writer = match handle.core.cached_topic_writer(produced.topic) {
+            Some(writer) if !writer.lacks_partition(produced.partition()) => writer,
             _ => return Ok(false),
         };
-        let args =
-            RecordArgs { topic, value, key, headers: None, timestamp: None, partition, on_delivery: None };
-        let mut record = OwnedRecord::new(&args, &self.serializers)?;
-        if timestamp > 0 {
-            record.timestamp = timestamp;
-        }
+        let record = produced.record()?;
         if record.size() > self.max_size || handle.core.buffered_bytes() > self.max_bytes {
             return Ok(false);
         }
         self.reserve()?;
         match record.try_send(&handle.core, &writer, None) {
             Ok(SendResult::Accepted(delivery)) => {
-                self.accepted(py, delivery, &args, record.timestamp, callback, self.now())?;
+                self.accepted(py, delivery, produced, record.timestamp, self.now())?;
                 Ok(true)
             }
             Ok(SendResult::BufferFull(_)) => {
@@ -133,17 +90,12 @@ impl ReportQueue {
         &self,
         py: Python<'_>,
         delivery: Delivery,
-        args: &RecordArgs<'_, '_>,
+        produced: &Produced<'_, '_>,
         timestamp: i64,
-        callback: Option<&Bound<'_, PyAny>>,
-        produced_at: f64,
+        at: f64,
     ) -> PyResult<()> {
-        let sent = |_| -> PyResult<Box<SentRecord>> {
-            let (key, value) = (bytes_of(py, args.key)?, bytes_of(py, args.value)?);
-            Ok(Box::new(SentRecord { key, value, at: produced_at }))
-        };
-        let sent = callback.map(sent).transpose()?;
-        let waiters = (None, callback.map(|callback| callback.clone().unbind()));
+        let sent = produced.sent(py, at)?;
+        let waiters = (None, produced.callback.map(|callback| callback.clone().unbind()));
         self.groups.add_with(delivery, timestamp, waiters, sent, &self.completed);
         Ok(())
     }
@@ -155,17 +107,6 @@ impl ReportQueue {
             return Err(full());
         }
         Ok(())
-    }
-
-    fn next_report(&self) -> Option<Report> {
-        let mut groups = self.completed.groups.lock();
-        loop {
-            let group = groups.front_mut()?;
-            if let Some(waiter) = group.waiters.pop() {
-                return Some(Report { produce_result: Arc::clone(group.produce_result()), waiter });
-            }
-            groups.pop_front();
-        }
     }
 
     /// Calls the callback of a report.
@@ -188,8 +129,10 @@ impl ReportQueue {
         };
         let latency = self.now() - sent.at;
         let error_in_message = error.as_ref().map(|error| error.clone_ref(py));
-        let (place, sent) = ((produce_result.partition(), written.offset, timestamp), *sent);
-        let message = Message::reported(py, place, sent, error_in_message, latency)?;
+        let (topic, partition) = produce_result.partition();
+        let topic = self.topic.lock().string(py, topic);
+        let place = (topic, *partition, written.offset, timestamp);
+        let message = Message::reported(place, *sent, error_in_message, latency)?;
         callback.call1(py, (error, message)).map(drop)
     }
 }
@@ -219,7 +162,7 @@ impl ReportQueue {
             open_topics: RwLock::default(),
             completed: Arc::default(),
             groups: Arc::default(),
-            serializers: Serializers::default(),
+            topic: Mutex::default(),
             count: AtomicUsize::new(0),
             created: Instant::now(),
         }
@@ -264,17 +207,13 @@ impl ReportQueue {
         produced_at: f64,
     ) -> PyResult<()> {
         let handle = self.producer.get().handle()?;
-        let partition = (partition >= 0).then_some(partition);
-        let args = RecordArgs { topic, value, key, headers, timestamp: None, partition, on_delivery: None };
-        let mut record = OwnedRecord::new(&args, &self.serializers)?;
-        if timestamp > 0 {
-            record.timestamp = timestamp;
-        }
+        let produced = Produced { topic, value, key, partition, headers, timestamp, callback };
+        let record = produced.record()?;
         let deadline = handle.core.max_block_deadline();
-        let writer = handle.topic_writer(py, topic, partition, || deadline)?;
+        let writer = handle.topic_writer(py, topic, produced.partition(), || deadline)?;
         let attempt = |reservation| record.try_send(&handle.core, &writer, reservation);
         let delivery = wait_for(py, handle.core.append_when_free(Some(deadline), attempt))?;
-        self.accepted(py, delivery, &args, record.timestamp, callback, produced_at)
+        self.accepted(py, delivery, &produced, record.timestamp, produced_at)
     }
 
     /// Return the time in seconds, for ``send``.
@@ -301,7 +240,7 @@ impl ReportQueue {
     fn serve(&self, py: Python<'_>) -> PyResult<usize> {
         let (mut served, most) = (0, self.count.load(Ordering::Acquire));
         while served < most
-            && let Some(report) = self.next_report()
+            && let Some(report) = self.completed.pop()
         {
             self.forget(1);
             served += 1;
@@ -312,24 +251,14 @@ impl ReportQueue {
 
     /// End a wait.
     fn wake(&self) {
-        self.completed.woken.store(true, Ordering::Release);
-        self.completed.added.notify_one();
+        self.completed.wake();
     }
 
-    /// Wait until there is a completed message or ``wake`` is called, some seconds at most.
-    fn wait(&self, py: Python<'_>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<()> {
+    /// Wait until there is a completed message or ``wake`` is called, some seconds at most; return whether there is one.
+    fn wait(&self, py: Python<'_>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<bool> {
         let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::MAX);
-        let added = async {
-            loop {
-                let added = self.completed.added.notified();
-                let is_woken = self.completed.woken.swap(false, Ordering::AcqRel);
-                if is_woken || !self.completed.groups.lock().is_empty() {
-                    return;
-                }
-                added.await;
-            }
-        };
-        wait_at_most(py, timeout, added).map(drop)
+        wait_at_most(py, timeout, self.completed.wait())?;
+        Ok(self.completed.has_some())
     }
 
     /// The number of messages whose reports were not served.

@@ -130,7 +130,8 @@ impl ConsumerBase {
     /// Args:
     ///     topics: a list of topics. Topics that do not exist yet are read once they do.
     ///     pattern: instead of topics, a regular expression that matches whole topic names. It is
-    ///         in Java's syntax, or in RE2's in a group with ``group.protocol=consumer``.
+    ///         in Java's syntax, or in RE2's in a group with ``group.protocol=consumer``. The flags
+    ///         of a compiled ``re.Pattern`` count.
     ///     on_assigned: called after each rebalance with the consumer and the added partitions, as
     ///         a possibly empty list of topic and number.
     ///     on_revoked: called with the consumer and the partitions that it is about to give up, in
@@ -141,7 +142,7 @@ impl ConsumerBase {
     /// Raises:
     ///     ConfigError: the pattern is invalid, or not exactly one of topics and pattern is passed.
     ///     StateError: partitions are assigned with ``assign``.
-    ///     ArgumentTypeError: ``topics`` is a single string.
+    ///     ArgumentTypeError: ``topics`` is a single string, or ``pattern`` is none.
     ///     TypeError: a callback is not callable.
     #[pyo3(signature = (topics=None, *, pattern=None, on_assigned=None, on_revoked=None, on_lost=None))]
     fn subscribe(
@@ -156,15 +157,7 @@ impl ConsumerBase {
         let handle = self.handle()?;
         let subscribed = match (topics, pattern) {
             (Some(topics), None) => SubscriptionArg::Topics(names(topics)?),
-            (None, Some(pattern)) => {
-                // Also accepts a compiled `re.Pattern`.
-                let text = if pattern.is_instance_of::<PyString>() {
-                    pattern
-                } else {
-                    &pattern.getattr("pattern")?
-                };
-                SubscriptionArg::Pattern(text.extract()?)
-            }
+            (None, Some(pattern)) => SubscriptionArg::pattern(pattern)?,
             _ => return Err(errors::config(py, "subscribe() takes either topics or a pattern")),
         };
         for (name, callback) in

@@ -27,6 +27,7 @@ use crate::consumer::commit_callbacks::{CommitCallbacks, CompletedCommit, Offset
 use crate::consumer::poll_guard::PollLock;
 use crate::consumer::rebalance_listener::RebalanceListener;
 use crate::consumer::subscription_arg::SubscriptionArg;
+use crate::convert::last_topic::LastTopic;
 use crate::convert::record_batch::RecordBatch;
 use crate::convert::{errors, offsets};
 use crate::runtime::{ProcessLocal, runtime, seconds};
@@ -43,8 +44,7 @@ pub(crate) struct ConsumerHandle {
     pub(super) listener: RebalanceListener,
     pub(super) commit_callbacks: CommitCallbacks,
     pub(super) subscription: Mutex<Option<SubscriptionArg>>,
-    /// The topic of the last record, whose string the next one shares.
-    topic: Mutex<Option<(Arc<str>, Py<PyString>)>>,
+    topic: Mutex<LastTopic>,
     closed: AtomicBool,
 }
 
@@ -172,20 +172,11 @@ impl ConsumerHandle {
 
     /// Pops the next records, at most `max_records`.
     fn pop_records(&self, py: Python<'_>, max_records: usize) -> PyResult<Vec<Py<Record>>> {
-        let mut last: Option<(Arc<str>, Bound<'_, PyString>)> = None;
+        let mut last = LastTopic::default();
         self.core.pop_records(max_records, |set, entry| {
-            let name = &set.partition.0;
-            let (_, topic) = match &last {
-                Some(known) if Arc::ptr_eq(&known.0, name) => known,
-                _ => last.insert((Arc::clone(name), PyString::intern(py, name))),
-            };
-            Record::new(topic, set, entry, &self.deserializers, None).map_err(|error| {
-                // Ctrl-C, unlike an error of the record, does not occur again.
-                match error.is_instance_of::<PyException>(py) {
-                    true => ConvertError::Record(error),
-                    false => ConvertError::Interrupted(error),
-                }
-            })
+            let topic = last.string(py, &set.partition.0);
+            Record::new(&topic, set, entry, &self.deserializers, None)
+                .map_err(|error| convert_error(py, error))
         })
     }
 
@@ -197,16 +188,8 @@ impl ConsumerHandle {
     }
 
     /// Returns a topic's name as a string, which consecutive records share.
-    fn topic<'py>(&self, py: Python<'py>, name: &Arc<str>) -> Bound<'py, PyString> {
-        let mut last = self.topic.lock();
-        match &*last {
-            Some((known, topic)) if Arc::ptr_eq(known, name) => topic.bind(py).clone(),
-            _ => {
-                let topic = PyString::intern(py, name);
-                *last = Some((Arc::clone(name), topic.clone().unbind()));
-                topic
-            }
-        }
+    pub(crate) fn topic<'py>(&self, py: Python<'py>, name: &Arc<str>) -> Bound<'py, PyString> {
+        self.topic.lock().string(py, name)
     }
 
     /// Like [`Self::take_record`], if no poll is due.
@@ -298,5 +281,14 @@ impl ConsumerHandle {
 
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+}
+
+/// What the error of a conversion means for the records after it: Ctrl-C, unlike an error of the record, does not occur
+/// again.
+pub(crate) fn convert_error(py: Python<'_>, error: PyErr) -> ConvertError<PyErr> {
+    match error.is_instance_of::<PyException>(py) {
+        true => ConvertError::Record(error),
+        false => ConvertError::Interrupted(error),
     }
 }

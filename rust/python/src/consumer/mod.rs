@@ -26,7 +26,7 @@ pub(crate) mod partitions;
 pub(crate) mod poll_guard;
 mod rebalance_change;
 mod rebalance_listener;
-mod record;
+pub(crate) mod record;
 pub(crate) mod share;
 mod steps;
 mod subscription_arg;

@@ -2,6 +2,8 @@
 //!
 //! Invariant: it owns its key and value, so that keeping a record keeps no fetch buffer alive.
 
+use std::borrow::Cow;
+
 use ottla_client::TopicPartition;
 use ottla_client::consumer::{RecordEntry, RecordSet};
 use ottla_client::group_offsets::CommittedOffset;
@@ -31,25 +33,25 @@ use crate::convert::number;
 #[pyclass(frozen, get_all, generic, module = "ottla")]
 pub(crate) struct Record {
     /// The topic that the record was read from.
-    topic: Py<PyString>,
+    pub(crate) topic: Py<PyString>,
     /// The number of the partition that the record was read from.
-    partition: i32,
+    pub(crate) partition: i32,
     /// The record's offset in its partition.
-    offset: i64,
+    pub(crate) offset: i64,
     /// The record's timestamp in milliseconds since 1970; -1 if it has none.
-    timestamp: i64,
+    pub(crate) timestamp: i64,
     /// 0 for CreateTime, set by the producer; 1 for LogAppendTime, by the broker; -1: none.
-    timestamp_type: i32,
+    pub(crate) timestamp_type: i32,
     /// The key as bytes, or the result of ``key_deserializer``; None if the record has none.
-    key: Py<PyAny>,
+    pub(crate) key: Py<PyAny>,
     /// The value as bytes, or the result of ``value_deserializer``; None for a tombstone.
-    value: Py<PyAny>,
+    pub(crate) value: Py<PyAny>,
     /// The headers as pairs of a name and a value; a name may occur more than once.
-    headers: Py<PyTuple>,
+    pub(crate) headers: Py<PyTuple>,
     /// The epoch of the leader that appended the record (KIP-320); -1 if unknown.
-    leader_epoch: i32,
+    pub(crate) leader_epoch: i32,
     /// How often a share group has delivered the record; None if read without one.
-    delivery_count: Option<i16>,
+    pub(crate) delivery_count: Option<i16>,
 }
 
 impl Record {
@@ -100,14 +102,23 @@ impl Record {
     }
 }
 
-/// Returns headers as pairs of a name and a value. As in Java, invalid UTF-8 in a name is replaced.
-fn headers<'py>(py: Python<'py>, set: &RecordSet, entry: &RecordEntry) -> PyResult<Bound<'py, PyTuple>> {
+/// Returns headers as pairs of a name and a value, or `None` if there are none. As in Java, invalid UTF-8 in a name is
+/// replaced.
+pub(crate) fn header_pairs<'a>(
+    py: Python<'_>,
+    set: &'a RecordSet,
+    entry: &'a RecordEntry,
+) -> Option<Vec<(Cow<'a, str>, Py<PyAny>)>> {
     let mut headers = set.headers(entry).peekable();
-    if headers.peek().is_none() {
-        return Ok(PyTuple::empty(py));
+    headers.peek()?;
+    Some(headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes_or_none(py, value))).collect())
+}
+
+fn headers<'py>(py: Python<'py>, set: &RecordSet, entry: &RecordEntry) -> PyResult<Bound<'py, PyTuple>> {
+    match header_pairs(py, set, entry) {
+        Some(pairs) => PyTuple::new(py, pairs),
+        None => Ok(PyTuple::empty(py)),
     }
-    let pairs = headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes_or_none(py, value)));
-    PyTuple::new(py, pairs.collect::<Vec<_>>())
 }
 
 #[pymethods]

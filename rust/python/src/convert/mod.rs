@@ -7,6 +7,7 @@ pub(crate) mod decimal;
 pub(crate) mod errors;
 pub(crate) mod field_bytes;
 pub(crate) mod item_errors;
+pub(crate) mod last_topic;
 pub(crate) mod mapping;
 pub(crate) mod names;
 pub(crate) mod no_object;

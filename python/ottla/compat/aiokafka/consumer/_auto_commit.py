@@ -9,9 +9,9 @@ committed, as by aiokafka. A failed periodic commit is repeated with the next on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
-from ottla import AsyncConsumer, Record
+from ottla import AsyncConsumer
 from ottla import errors as ottla_errors
 from ottla.compat.aiokafka._connection_options import log
 from ottla.compat.aiokafka._error_mapping import commit_error
@@ -86,7 +86,7 @@ class AutoCommit:
             includes_in_process: whether to commit what the last read returned, too.
         """
         try:
-            await self._commit(() if includes_in_process else self._fetcher.in_process)
+            await self._commit({} if includes_in_process else self._fetcher.in_process)
         except ottla_errors.KafkaError as error:
             log.warning("an automatic commit failed: %s", error)
             if isinstance(error, ottla_errors.AuthorizationError):
@@ -102,14 +102,12 @@ class AutoCommit:
             if self._subscription.assignment:
                 await self.commit(includes_in_process=False)
 
-    async def _commit(self, in_process: Sequence[Record]) -> None:
+    async def _commit(self, in_process: Mapping[TopicPartition, int]) -> None:
         offsets = await positions(
             self._engine, self._fetcher, self._subscription.assigned_partitions()
         )
-        for record in in_process:
-            partition = TopicPartition(record.topic, record.partition)
-            if partition in offsets:
-                offsets[partition] = min(offsets[partition], record.offset)
+        for partition in offsets.keys() & in_process.keys():
+            offsets[partition] = min(offsets[partition], in_process[partition])
         due: dict[tuple[str, int], int] = {
             partition: offset
             for partition, offset in offsets.items()

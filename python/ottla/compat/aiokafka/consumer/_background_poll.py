@@ -1,11 +1,11 @@
 """Polls the core in the background, so that the group goes on while the application does not read.
 
-The task handles rebalances and calls the listener; it takes no records. Readers take them from the
-core, and wake the task when there are none. Invariants: an error waits for one reader; a failed
-poll is repeated only after a pause; an application that has not read for ``max_poll_interval_ms``
-leaves its group, since the task stops polling in time. ``is_current`` is false from then until the
-next poll, since the partitions may have another reader. Leaving a group takes time, and later
-changes of the subscription or of positions wait for it.
+The task handles rebalances, calls the listener, and holds the records that readers wait for;
+without readers it takes none. Invariants: an error waits for one reader; a failed poll is repeated
+only after a pause; an application that has not read for ``max_poll_interval_ms`` leaves its group,
+since the task stops polling in time. ``is_current`` is false from then until the next poll, since
+the partitions may have another reader. Leaving a group takes time, and later changes of the
+subscription or of positions wait for it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,26 @@ import asyncio
 import inspect
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ottla import AsyncConsumer
 from ottla import errors as ottla_errors
 from ottla.compat.aiokafka._connection_options import log
 from ottla.compat.aiokafka._error_mapping import read_error
+from ottla.compat.aiokafka.consumer._held_records import HeldRecords
+from ottla.compat.aiokafka.consumer._options import ConsumerOptions
+from ottla.compat.aiokafka.consumer._records import consumer_records
+from ottla.compat.aiokafka.consumer._waiting_readers import Reader, WaitingReaders, complete
 
 __all__ = ["BackgroundPoll"]
 
-_REBALANCE_CHECK_SECONDS = 0.1
+# For how long the task waits for the next reader before it polls without one, and a reader that
+# does not wait for records for the task.
+_BRIEF_SECONDS = 0.1
 _LONG_POLL_SECONDS = 600.0
+# How many records of a backlog a poll takes at once: its fixed costs are shared, and the loop is
+# not blocked for long.
+_POLLED_RECORDS = 2000
 
 
 class BackgroundPoll:
@@ -33,29 +42,36 @@ class BackgroundPoll:
     def __init__(
         self,
         engine: AsyncConsumer,
+        held: HeldRecords,
         is_active: Callable[[], bool],
+        options: ConsumerOptions,
         retry_backoff: float,
-        idle_limit: float,
     ) -> None:
         """Begin without a task; see ``start``.
 
         Args:
             engine: the consumer of ottla.
+            held: where polled records go.
             is_active: whether anything is subscribed or assigned.
+            options: when a member leaves its group.
             retry_backoff: seconds before a failed poll is repeated.
-            idle_limit: seconds without a reader after which the task stops polling.
         """
         self._engine = engine
+        self._held = held
         self._is_active = is_active
         self._retry_backoff = retry_backoff
-        self._idle_limit = idle_limit
+        self._idle_limit = options.idle_limit
+        # The member must not leave its group meanwhile.
+        self._pause = min(_BRIEF_SECONDS, options.rejoin_ms / 2000)
         self._loop = asyncio.get_running_loop()
-        self._readers: list[asyncio.Future[None]] = []
+        self._readers = WaitingReaders()
         self._sleeping: asyncio.Future[None] | None = None
         # By partition; None for those of the group.
-        self._errors: dict[tuple[str, int] | None, Exception] = {}
+        self.errors: dict[tuple[str, int] | None, Exception] = {}
         self._changes: deque[Callable[[], object]] = deque()
         self._is_polling = False
+        # The partitions of the poll in progress, None for all.
+        self._polled: set[tuple[str, int]] | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopping: asyncio.Future[None] = self._loop.create_future()
         self.last_read = time.monotonic()
@@ -76,8 +92,7 @@ class BackgroundPoll:
     def stop_readers(self) -> None:
         """End the waits of readers."""
         self.is_stopped = True
-        if not self._stopping.done():
-            self._stopping.set_result(None)
+        complete(self._stopping)
         self.wake_readers()
 
     def cancel(self) -> None:
@@ -91,11 +106,11 @@ class BackgroundPoll:
         Args:
             partitions: only of these partitions, and of the group. Default: of all.
         """
-        if not self._errors:
+        if not self.errors:
             return
-        for key in list(self._errors):
+        for key in list(self.errors):
             if key is None or not partitions or key in partitions:
-                raise self._errors.pop(key)
+                raise self.errors.pop(key)
 
     def fail(self, error: Exception, partition: tuple[str, int] | None = None) -> None:
         """Let the next reader raise an error.
@@ -104,15 +119,15 @@ class BackgroundPoll:
             error: the error.
             partition: the partition that it is about. Default: all, or the group.
         """
-        self._errors[partition] = error
+        self.errors[partition] = error
         self.wake_readers()
 
     def forget_errors(self, partition: tuple[str, int] | None = None) -> None:
         """Forget the error of a partition whose position changes. Default: those of all."""
         if partition is None:
-            self._errors.clear()
+            self.errors.clear()
         else:
-            self._errors.pop(partition, None)
+            self.errors.pop(partition, None)
 
     def change(self, action: Callable[[], object]) -> None:
         """Change the core's subscription or a position: now, or after the changes that are due.
@@ -136,37 +151,43 @@ class BackgroundPoll:
     async def settle(self) -> None:
         """Wait until no change is due."""
         while self._changes and not self.is_stopped:
-            await self.wait(self._retry_backoff)
+            await self.wait(timeout=self._retry_backoff)
 
     def wake_readers(self) -> None:
         """Let all readers look again."""
-        readers, self._readers = self._readers, []
-        for reader in readers:
-            if not reader.done():
-                reader.set_result(None)
+        self._readers.wake()
 
     def resume(self) -> None:
         """End the pause of the task, because there is something to poll for."""
-        if self._sleeping is not None and not self._sleeping.done():
-            self._sleeping.set_result(None)
+        complete(self._sleeping)
 
-    async def wait(self, timeout: float | None = None) -> None:
+    async def wait(
+        self,
+        partitions: Collection[tuple[str, int]] | None = None,
+        timeout: float | None = None,
+    ) -> None:
         """Wait until a reader should look again. A cancelled wait loses nothing.
 
         Args:
-            timeout: seconds. Default: no limit.
+            partitions: the partitions whose records it waits for; empty for all. Default: None, it
+                waits for no records.
+            timeout: seconds; 0 for records that have arrived. Default: no limit.
         """
-        reader = self._loop.create_future()
-        self._readers.append(reader)
+        is_brief = timeout is not None and timeout <= 0
+        reader = Reader(self._loop.create_future(), partitions, is_brief)
+        if self._is_polling:
+            if not reader.is_served_by(self._polled):
+                self._engine.wakeup()
+            elif is_brief:
+                # Nothing has arrived: the poll would have ended.
+                await asyncio.sleep(0)
+                return
+        self._readers.add(reader)
         self.resume()
         try:
-            if timeout is None:
-                await reader
-            else:
-                await asyncio.wait([reader], timeout=timeout)
+            await self._wait_for(reader.done, _BRIEF_SECONDS if is_brief else timeout)
         finally:
-            if reader in self._readers:
-                self._readers.remove(reader)
+            self._readers.remove(reader)
             self.last_read = time.monotonic()
 
     async def _run(self) -> None:
@@ -195,22 +216,25 @@ class BackgroundPoll:
             self.is_current = not self._is_active()
             await self._sleep(None)
             return
+        polled = self._polled = self._readers.partitions()
+        is_brief = self._readers.have_brief()
         self._is_polling = True
         try:
-            is_ready = await engine._poll(  # noqa: SLF001 - the steps of a poll without its records
-                left,
-                lambda: engine._poll_records(left, None, None),  # noqa: SLF001
-                lambda: True,
+            records = await engine.poll(
+                timeout=0 if is_brief else left,
+                max_records=_POLLED_RECORDS,
+                partitions=None if polled is None else list(polled),
             )
         except ottla_errors.WakeupError:
-            return  # A change is due.
+            return  # A change is due, or a reader waits for other partitions.
         finally:
             self._is_polling = False
         self.is_current = True
-        if is_ready:
+        if records:
+            self._held.add(consumer_records(records))
+        if records or is_brief:
             self.wake_readers()
-            if not self._readers:
-                await self._sleep(_REBALANCE_CHECK_SECONDS)
+            await self._sleep(self._pause)
 
     async def _process_error(self, error: ottla_errors.KafkaError) -> None:
         if not self._is_active():
@@ -235,8 +259,17 @@ class BackgroundPoll:
         if self.is_stopped or self._changes:
             return
         self._sleeping = self._loop.create_future()
-        await asyncio.wait([self._sleeping], timeout=seconds)
+        await self._wait_for(self._sleeping, seconds)
         self._sleeping = None
+
+    async def _wait_for(self, future: asyncio.Future[None], seconds: float | None) -> None:
+        """Wait for a future, and complete it after some seconds. Default: no limit."""
+        timer = None if seconds is None else self._loop.call_later(seconds, complete, future)
+        try:
+            await future
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     async def _back_off(self) -> None:
         """Pause before a failed poll is repeated, whether or not readers wait."""

@@ -18,8 +18,9 @@ import ottla
 from ottla import errors as ottla_errors
 from ottla.compat.aiokafka._error_mapping import peer_error
 from ottla.compat.aiokafka.abc import ConsumerRebalanceListener
+from ottla.compat.aiokafka.consumer._lookups import ConsumerLookups
 from ottla.compat.aiokafka.consumer._membership import Membership
-from ottla.compat.aiokafka.consumer._offsets import ConsumerOffsets
+from ottla.compat.aiokafka.consumer._positions import ConsumerPositions
 from ottla.compat.aiokafka.consumer._subscription_state import Subscription
 from ottla.compat.aiokafka.structs import TopicPartition
 
@@ -28,18 +29,18 @@ if TYPE_CHECKING:
 
     from ottla.compat.aiokafka.client import AIOKafkaClient
     from ottla.compat.aiokafka.consumer._options import ConsumerOptions
-    from ottla.compat.aiokafka.consumer._records import Converter
+    from ottla.compat.aiokafka.consumer._records import Deserialize
 
 __all__ = ["ConsumerLifecycle", "topic_set"]
 
 
-class ConsumerLifecycle(ConsumerOffsets):
+class ConsumerLifecycle(ConsumerPositions, ConsumerLookups):
     """The base of ``AIOKafkaConsumer`` with its lifecycle."""
 
     _loop: asyncio.AbstractEventLoop
     _client: AIOKafkaClient
     _options: ConsumerOptions
-    _convert: Converter
+    _deserialize: Deserialize | None
     _auto_commit_interval: float | None
     _membership: Membership | None = None
     # True once stopped; None if the constructor failed.
@@ -68,16 +69,17 @@ class ConsumerLifecycle(ConsumerOffsets):
             self._client,
             self._options,
             self._subscription,
-            self._convert,
+            self._deserialize,
             self._auto_commit_interval,
         )
         self._membership, self._engine = membership, engine
         await self._client.connect(engine)
+        # Subscribing lets the brokers create topics.
         self._client.attach(engine)
-        for topic in self._subscription.topics:
-            await self._client._wait_on_metadata(topic)  # noqa: SLF001 - this consumer's own
         self._fetcher = membership.fetcher
         membership.start()
+        for topic in self._subscription.topics:
+            await self._client._wait_on_metadata(topic)  # noqa: SLF001 - this consumer's own
         await membership.wait_for_assignment()
         await membership.wait_for_positions()
 

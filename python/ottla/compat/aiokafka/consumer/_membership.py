@@ -1,15 +1,15 @@
 """A started consumer: its core, the tasks around it, and how a subscription reaches the core.
 
-Topics of a group are the core's business. A pattern, or topics without a group, are followed by
-``_topic_watch``. Invariants: no task refers to the ``AIOKafkaConsumer``, which can be collected and
-then warns; the core subscribes or assigns what ``subscription`` says, at the latest after a
-look-up.
+``_topic_watch`` follows a pattern; all else is the core's business. Invariants: no task refers to
+the ``AIOKafkaConsumer``, which can be collected and then warns; the core subscribes or assigns what
+``subscription`` says, at the latest after a look-up.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import Any
 
 from ottla import AsyncConsumer
 from ottla import errors as ottla_errors
@@ -19,9 +19,10 @@ from ottla.compat.aiokafka.client import AIOKafkaClient
 from ottla.compat.aiokafka.consumer._auto_commit import AutoCommit
 from ottla.compat.aiokafka.consumer._background_poll import BackgroundPoll
 from ottla.compat.aiokafka.consumer._fetcher import Fetcher
+from ottla.compat.aiokafka.consumer._held_records import HeldRecords
 from ottla.compat.aiokafka.consumer._options import ConsumerOptions
 from ottla.compat.aiokafka.consumer._rebalances import Rebalances
-from ottla.compat.aiokafka.consumer._records import Converter
+from ottla.compat.aiokafka.consumer._records import Deserialize
 from ottla.compat.aiokafka.consumer._subscription_state import SubscriptionState
 from ottla.compat.aiokafka.consumer._topic_watch import TopicWatch
 from ottla.compat.aiokafka.structs import TopicPartition
@@ -41,28 +42,24 @@ class Membership:
         client: AIOKafkaClient,
         options: ConsumerOptions,
         subscription: SubscriptionState,
-        convert: Converter,
+        deserialize: Deserialize | None,
         auto_commit_interval: float | None,
     ) -> None:
         self.engine = engine
         self._has_group = options.group_id is not None
         self._subscription = subscription
+        held = HeldRecords()
         self.poll = BackgroundPoll(
-            engine,
-            self._is_active,
-            client.options.retry_backoff_ms / 1000,
-            options.idle_limit,
+            engine, held, self._is_active, options, client.options.retry_backoff_ms / 1000
         )
-        self.fetcher = Fetcher(engine, self.poll, convert)
+        self.fetcher = Fetcher(engine, self.poll, held, deserialize)
         self._auto_commit = None
         if auto_commit_interval is not None:
             self._auto_commit = AutoCommit(
                 engine, self.fetcher, self.poll, subscription, auto_commit_interval
             )
         self._rebalances = Rebalances(subscription, self.fetcher, self.poll, self._auto_commit)
-        self._watch = TopicWatch(
-            client, subscription, options.exclude_internal_topics, self._on_topics
-        )
+        self._watch = TopicWatch(client, options.exclude_internal_topics, self._on_topics)
         # The topics that the core subscribes to, or None; and whether it has partitions assigned.
         self._topics: frozenset[str] | None = None
         self._is_assigned = False
@@ -86,9 +83,14 @@ class Membership:
         try:
             if subscription.is_manual:
                 self._assign(subscription.assignment or ())
-            elif subscription.pattern is not None or not self._has_group:
-                self._rebalances.begin()
-                self._watch.start()
+                return
+            self._rebalances.begin()
+            is_unchanged = subscription.topics == self._topics
+            if is_unchanged or subscription.pattern is not None or not self._has_group:
+                # To aiokafka it is a new subscription; to the core it may be no change.
+                self._leave()
+            if subscription.pattern is not None:
+                self._watch.start(subscription.pattern)
             else:
                 self._subscribe(subscription.topics)
         except ottla_errors.KafkaError as error:
@@ -158,44 +160,56 @@ class Membership:
         listed = list(partitions)
         self.poll.change(lambda: self.engine.assign(listed))
         self._is_assigned = bool(listed)
-        self.fetcher.keep_only(listed)
+        self._read(listed)
+
+    def _read(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read exactly these partitions from now on; those of before go on."""
+        self.fetcher.keep_only(partitions)
         self.fetcher.is_blocked = False
         self.poll.wake_readers()
 
     def _subscribe(self, topics: frozenset[str]) -> None:
-        if topics == self._topics:
-            # To the core this is no change; to aiokafka it is a new subscription.
-            self._leave()
-        self._rebalances.begin()
-        self.poll.change(
-            lambda: self.engine.subscribe(
-                sorted(topics),
-                on_assigned=self._rebalances.on_assigned,
-                on_revoked=self._rebalances.on_revoked,
-                on_lost=self._rebalances.on_lost,
-            )
+        rebalances = self._rebalances
+        callbacks: dict[str, Any] = (
+            {
+                "on_assigned": rebalances.on_assigned,
+                "on_revoked": rebalances.on_revoked,
+                "on_lost": rebalances.on_lost,
+            }
+            if self._has_group
+            else {"on_assigned": self._on_added, "on_revoked": self._on_removed}
         )
+        self.poll.change(lambda: self.engine.subscribe(sorted(topics), **callbacks))
         self._topics = topics
+
+    async def _on_added(self, engine: AsyncConsumer, added: list[tuple[str, int]]) -> None:
+        """Read new partitions, too, without a group."""
+        del added
+        self._take_over(engine.assignment())
+
+    async def _on_removed(self, engine: AsyncConsumer, removed: list[tuple[str, int]]) -> None:
+        """Read some partitions no more, without a group."""
+        self._take_over(set(engine.assignment()).difference(removed))
+
+    def _take_over(self, partitions: Iterable[tuple[str, int]]) -> None:
+        if self._rebalances.is_current():
+            kept = {TopicPartition(*partition) for partition in partitions}
+            self._read(kept)
+            self._subscription.assign(kept)
 
     def _leave(self) -> None:
         if self._is_active():
             self._topics, self._is_assigned = None, False
             self.poll.leave()
 
-    async def _on_topics(self, topics: frozenset[str], partitions: set[TopicPartition]) -> None:
-        """Take over what the watch has found."""
+    async def _on_topics(self, topics: frozenset[str]) -> None:
+        """Take over the topics that match a pattern."""
         subscription = self._subscription.subscription
-        if subscription is None or subscription.is_manual:
+        if subscription is None or subscription.pattern is None:
             return
         subscription.topics = topics
-        if not self._has_group:
-            if partitions:
-                self._assign(partitions)
-            else:
-                self._leave()
-            self._subscription.assign(partitions)
-        elif not topics:
+        if topics:
+            self._subscribe(topics)
+        else:
             self._leave()
             await self._rebalances.assigned(set())
-        elif topics != self._topics:
-            self._subscribe(topics)

@@ -132,19 +132,22 @@ class ConsumerOffsets:
 
     def highwater(self, partition: TopicPartition) -> int | None:
         """Return the offset of the next record to be written, as of the last fetch; or None."""
-        return self._end(partition) if self._isolation_level == "read_uncommitted" else None
+        watermarks = self._watermarks(partition)
+        return None if watermarks is None else watermarks.high_watermark
 
     def last_stable_offset(self, partition: TopicPartition) -> int | None:
         """Return the last stable offset as of the last fetch, or None.
 
         It is -1 with the isolation level ``read_uncommitted``.
         """
-        end = self._end(partition)
-        return -1 if self._isolation_level == "read_uncommitted" else end
+        watermarks = self._watermarks(partition)
+        if watermarks is None:
+            return None
+        return -1 if self._isolation_level == "read_uncommitted" else watermarks.last_stable_offset
 
     def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
         """Return when the two offsets above were last known to be right, in ms since 1970."""
-        return None if self._end(partition) is None else int(time.time() * 1000)
+        return None if self._watermarks(partition) is None else int(time.time() * 1000)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Set a partition's position.
@@ -273,13 +276,11 @@ class ConsumerOffsets:
             raise AssertionError("No partitions are currently assigned")
         return sorted(assigned)
 
-    def _end(self, partition: TopicPartition) -> int | None:
+    def _watermarks(self, partition: TopicPartition) -> ottla.Watermarks | None:
         if not self._subscription.is_assigned(partition):
             raise AssertionError("Partition is not assigned")
-        reader = self._reader()
-        lag = self._engine.lag().get(partition)
-        offset = reader.consumed_offset(partition)
-        return None if lag is None or offset is None else offset + lag
+        self._reader()
+        return self._engine.watermarks().get(partition)
 
     async def _seek(
         self, seek: Callable[..., None], partitions: tuple[TopicPartition, ...]

@@ -47,6 +47,11 @@ class Rebalances:
         self._fetcher.is_blocked = True
         self._subscription.revoke()
 
+    def is_current(self) -> bool:
+        """Return whether a change in the core concerns the current subscription."""
+        subscription = self._subscription.subscription
+        return not (self.is_stopping or subscription is None or subscription.is_manual)
+
     async def on_revoked(self, engine: object, partitions: list[tuple[str, int]]) -> None:
         """Give up all partitions, in time to commit."""
         del engine, partitions
@@ -60,7 +65,7 @@ class Rebalances:
     async def on_assigned(self, engine: Any, partitions: list[tuple[str, int]]) -> None:
         """Take over the new assignment."""
         del partitions
-        if not self._is_current():
+        if not self.is_current():
             return
         await self.assigned({TopicPartition(*item) for item in engine.assignment()})
 
@@ -80,13 +85,8 @@ class Rebalances:
         self._fetcher.is_blocked = False
         self._poll.wake_readers()
 
-    def _is_current(self) -> bool:
-        """Whether a change of the group concerns the current subscription."""
-        subscription = self._subscription.subscription
-        return not (self.is_stopping or subscription is None or subscription.is_manual)
-
     async def _revoke(self, *, commits: bool) -> None:
-        if not self._is_current():
+        if not self.is_current():
             return
         self._fetcher.is_blocked = True
         if commits and self._auto_commit is not None and self._subscription.assignment:

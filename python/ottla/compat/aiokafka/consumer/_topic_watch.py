@@ -1,18 +1,16 @@
-"""Follows the topics of a pattern, or of a consumer without a group.
+"""Follows the topics that match a pattern.
 
-A pattern is one of Python's, so it is matched here and not by the core. A consumer without a group
-reads all partitions. Invariant: topics and partitions that appear later are found within
-``metadata_max_age_ms``.
+A pattern is one of Python's and matches the beginning of a name, so it is matched here and not by
+the core. Invariant: topics that appear later are found within ``metadata_max_age_ms``.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 
 from ottla.compat.aiokafka.client import AIOKafkaClient
-from ottla.compat.aiokafka.consumer._subscription_state import SubscriptionState
-from ottla.compat.aiokafka.structs import TopicPartition
 
 __all__ = ["TopicWatch"]
 
@@ -23,31 +21,26 @@ class TopicWatch:
     def __init__(
         self,
         client: AIOKafkaClient,
-        subscription: SubscriptionState,
         excludes_internal: bool,
-        on_change: Callable[[frozenset[str], set[TopicPartition]], Awaitable[None]],
+        on_change: Callable[[frozenset[str]], Awaitable[None]],
     ) -> None:
         """Begin without a task; see ``start``.
 
         Args:
             client: looks up the metadata.
-            subscription: what the consumer subscribes to.
             excludes_internal: whether a pattern matches none of Kafka's own topics.
-            on_change: called with the topics and all of their partitions, if they have changed.
+            on_change: called with the topics that match: the first ones, and after each change.
         """
         self._client = client
-        self._subscription = subscription
         self._excludes_internal = excludes_internal
         self._on_change = on_change
         self._interval = client.options.metadata_max_age_ms / 1000
-        self._known: tuple[frozenset[str], set[TopicPartition]] | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Begin to follow the subscription, from anew if it has changed."""
+    def start(self, pattern: re.Pattern[str]) -> None:
+        """Begin to follow a pattern."""
         self.stop()
-        self._known = None
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._task = asyncio.get_running_loop().create_task(self._run(pattern))
 
     def stop(self) -> None:
         """End the task."""
@@ -55,33 +48,13 @@ class TopicWatch:
             self._task.cancel()
         self._task = None
 
-    async def look(self) -> None:
-        """Look up the topics now."""
-        subscription = self._subscription.subscription
-        if subscription is None or subscription.is_manual:
-            return
-        cluster = self._client.cluster
-        if subscription.pattern is None:
-            for topic in subscription.topics:
-                self._client._topics.add(topic)  # noqa: SLF001 - the consumer's own client
-            if not await self._client.update(subscription.topics, refresh=True):
-                return
-            topics = subscription.topics
-        else:
-            if not await self._client.update(None, refresh=True):
-                return
-            matches = subscription.pattern.match
-            topics = frozenset(filter(matches, cluster.topics(self._excludes_internal)))
-        partitions = {
-            TopicPartition(topic, number)
-            for topic in topics
-            for number in cluster.partitions_for_topic(topic) or ()
-        }
-        if subscription is self._subscription.subscription and (topics, partitions) != self._known:
-            self._known = topics, partitions
-            await self._on_change(topics, partitions)
-
-    async def _run(self) -> None:
+    async def _run(self, pattern: re.Pattern[str]) -> None:
+        known: frozenset[str] | None = None
         while True:
-            await self.look()
+            if await self._client.update(None, refresh=True):
+                names = self._client.cluster.topics(self._excludes_internal)
+                topics = frozenset(filter(pattern.match, names))
+                if topics != known:
+                    known = topics
+                    await self._on_change(topics)
             await asyncio.sleep(self._interval)

@@ -1,7 +1,8 @@
 """``AIOKafkaConsumer`` over ``ottla.AsyncConsumer``.
 
 It takes aiokafka's arguments, and reads; ``_lifecycle`` has the calls that start, stop and
-subscribe, ``_offsets`` those about offsets. Invariant: nothing connects before ``start``.
+subscribe, ``_positions``, ``_commits`` and ``_lookups`` those about offsets. Invariant: nothing
+connects before ``start``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ottla.compat.aiokafka.abc import AbstractTokenProvider
 from ottla.compat.aiokafka.client import AIOKafkaClient
 from ottla.compat.aiokafka.consumer._lifecycle import ConsumerLifecycle, topic_set
 from ottla.compat.aiokafka.consumer._options import ConsumerOptions
-from ottla.compat.aiokafka.consumer._records import converter
+from ottla.compat.aiokafka.consumer._records import deserializer
 from ottla.compat.aiokafka.consumer._subscription_state import Subscription, SubscriptionState
 from ottla.compat.aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 from ottla.compat.aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
@@ -153,7 +154,7 @@ class AIOKafkaConsumer(ConsumerLifecycle):
         self._auto_commit_interval = (
             auto_commit_interval_ms / 1000 if enable_auto_commit and group_id is not None else None
         )
-        self._convert = converter(key_deserializer, value_deserializer)
+        self._deserialize = deserializer(key_deserializer, value_deserializer)
         self._subscription = SubscriptionState(self._loop)
         self._closed = False
         if topics:
@@ -195,7 +196,9 @@ class AIOKafkaConsumer(ConsumerLifecycle):
             raise ConsumerStoppedError
         if partitions:
             _require_partitions(partitions)
-        return await self._reader().next_record(partitions)
+        reader = self._reader()
+        record = reader.take_record(partitions)
+        return await reader.next_record(partitions) if record is None else record
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None

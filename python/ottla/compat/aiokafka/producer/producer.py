@@ -1,54 +1,41 @@
 """``AIOKafkaProducer`` over ``ottla.AsyncProducer``.
 
-Invariants: nothing connects before ``start``. ``send`` returns once the record is in its batch, and
-waits while the buffer is nearly full. Each returned future completes with aiokafka's
-``RecordMetadata``, or one of its exceptions.
+It takes aiokafka's arguments, and sends records; ``_lifecycle`` has the calls that start and stop
+it, ``_batches`` those about batches that a program fills, ``_transactional`` those about
+transactions. Invariants: ``send`` returns once the record is in its batch, and waits while the
+buffer is nearly full. Each returned future completes with aiokafka's ``RecordMetadata``, or one of
+its exceptions.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import warnings
 from collections.abc import Callable, Sequence
 from ssl import SSLContext
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ottla
 from ottla import errors as ottla_errors
 from ottla.compat.aiokafka._connection_options import warn_of_api_version
-from ottla.compat.aiokafka._error_mapping import peer_error, translated
+from ottla.compat.aiokafka._error_mapping import peer_error
 from ottla.compat.aiokafka.abc import AbstractTokenProvider
 from ottla.compat.aiokafka.client import AIOKafkaClient
-from ottla.compat.aiokafka.errors import (
-    MessageSizeTooLargeError,
-)
+from ottla.compat.aiokafka.errors import MessageSizeTooLargeError
 from ottla.compat.aiokafka.partitioner import DefaultPartitioner
+from ottla.compat.aiokafka.producer._batches import BatchProducer
 from ottla.compat.aiokafka.producer._deliveries import (
     RecordFuture,
     TransactionalFuture,
     UnacknowledgedFuture,
-    batch_future,
     record_metadata,
 )
 from ottla.compat.aiokafka.producer._options import MISSING, Partitioner, ProducerOptions
-from ottla.compat.aiokafka.producer._transactional import TransactionalProducer
-from ottla.compat.aiokafka.producer.message_accumulator import (
-    BatchBuilder,
-    record_size,
-    serialized,
-)
-from ottla.compat.aiokafka.producer.transaction_manager import (
-    TransactionManager,
-    TransactionState,
-)
-from ottla.compat.aiokafka.structs import RecordMetadata, TopicPartition
+from ottla.compat.aiokafka.producer.message_accumulator import record_size, serialized
+from ottla.compat.aiokafka.producer.transaction_manager import TransactionManager
+from ottla.compat.aiokafka.structs import RecordMetadata
 from ottla.compat.aiokafka.util import get_running_loop
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["AIOKafkaProducer"]
 
@@ -64,7 +51,7 @@ _numbers = itertools.count(1)
 Headers = Sequence[tuple[str, bytes]]
 
 
-class AIOKafkaProducer(TransactionalProducer):
+class AIOKafkaProducer(BatchProducer):
     """Writes records.
 
     Create it while its loop runs, ``await start()``, and ``await stop()`` at the end; ``async
@@ -167,75 +154,6 @@ class AIOKafkaProducer(TransactionalProducer):
         self._partitions: dict[str, set[int]] = {}
         self._closed = False
 
-    def __del__(self, _warnings: Any = warnings) -> None:
-        """Warn of a producer that was not stopped."""
-        if self._closed is False:
-            _warnings.warn(f"Unclosed AIOKafkaProducer {self!r}", ResourceWarning, source=self)
-            context = {"producer": self, "message": "Unclosed AIOKafkaProducer"}
-            self._loop.call_exception_handler(context)
-
-    async def start(self) -> None:
-        """Connect, and get a producer id if there is a ``transactional_id``.
-
-        Raises:
-            KafkaConnectionError: no bootstrap server could be used.
-            KafkaError: the brokers refuse the transactional id.
-            ValueError: the configuration is invalid.
-        """
-        if self._loop is not asyncio.get_running_loop():
-            raise AssertionError("the producer belongs to another event loop")
-        try:
-            engine = ottla.AsyncProducer(
-                **self.client.options.to_config(self._loop),
-                **self._options.to_config(self._metadata),
-            )
-        except ottla_errors.KafkaError as error:
-            raise peer_error(error) from error
-        self._engine = engine
-        await self.client.connect(engine)
-        # A batch without records waits for its topic, and lets brokers create it.
-        self.client.attach(engine, lambda topic: engine.send_batch(topic, []))
-        if self._is_transactional:
-            await translated(engine.init_transactions(timeout=self._request_timeout))
-            self._txn_manager.state = TransactionState.READY
-
-    async def stop(self) -> None:
-        """Send all records, and close the connections."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._engine is not None:
-            # After a timeout, the futures of the records have the error.
-            with contextlib.suppress(ottla_errors.TimeoutError):
-                await self._engine.close(timeout=2 * self._request_timeout)
-        await self.client.close()
-
-    async def __aenter__(self) -> Self:
-        """Start the producer."""
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
-        """Stop the producer."""
-        await self.stop()
-
-    async def flush(self) -> None:
-        """Send all records, and wait until each is acknowledged or has failed."""
-        await translated(self._started().flush())
-
-    async def partitions_for(self, topic: str) -> set[int]:
-        """Return the numbers of a topic's partitions; brokers may create the topic.
-
-        Raises:
-            UnknownTopicOrPartitionError: it did not appear within ``request_timeout_ms``.
-        """
-        return await self.client._wait_on_metadata(topic)  # noqa: SLF001 - this producer's own
-
     async def send(
         self,
         topic: str,
@@ -292,51 +210,6 @@ class AIOKafkaProducer(TransactionalProducer):
         except ottla_errors.KafkaError as error:
             raise peer_error(error) from error
 
-    def create_batch(self) -> BatchBuilder:
-        """Return an empty batch, to be filled and passed to ``send_batch``."""
-        return BatchBuilder(
-            self._options.max_batch_size,
-            key_serializer=self._key_serializer,
-            value_serializer=self._value_serializer,
-        )
-
-    async def send_batch(
-        self, batch: BatchBuilder, topic: str, *, partition: int | None
-    ) -> asyncio.Future[RecordMetadata]:
-        """Send the records of a batch, and return a future of the first one's place.
-
-        Args:
-            batch: the batch, which is closed by this.
-            topic: the topic.
-            partition: the partition of all records. None: the partitioner chooses, without a key.
-
-        Raises:
-            IllegalOperation: the producer is transactional, and no transaction is open.
-            ProducerClosed: the producer was stopped.
-        """
-        engine = self._started()
-        if topic not in self._partitions:
-            await self._find(topic)
-        if partition is None:
-            known = self._metadata.available_partitions_for_topic(topic)
-            everything = sorted(self._partitions[topic])
-            partition = self._options.partitioner(None, everything, sorted(known or everything))
-        self._check_partition(topic, partition)
-        self._txn_manager.require_transaction()
-        batch.close()
-        delivery = await translated(
-            engine.send_batch(
-                topic,
-                batch.values,
-                batch.keys,
-                headers=batch.headers,
-                timestamps=batch.timestamps,
-                partitions=[partition] * batch.record_count(),
-            )
-        )
-        place = TopicPartition(topic, partition)
-        return batch_future(self._loop, delivery, place, self._txn_manager, self._acknowledges)
-
     def _submit(
         self,
         engine: ottla.AsyncProducer,
@@ -375,16 +248,6 @@ class AIOKafkaProducer(TransactionalProducer):
             future.transactions = self._txn_manager
             return future
         return (RecordFuture if self._acknowledges else UnacknowledgedFuture)(loop=self._loop)
-
-    async def _find(self, topic: str) -> None:
-        self._partitions[topic] = await self.client._wait_on_metadata(topic)  # noqa: SLF001
-        self._started()
-
-    def _check_partition(self, topic: str, partition: int) -> None:
-        if partition not in self._partitions[topic]:
-            known = self._metadata.partitions_for_topic(topic)
-            if partition not in (known or ()):
-                raise AssertionError("Unrecognized partition")
 
     def _serialize(
         self, key: Any, value: Any, headers: Headers | None

@@ -95,7 +95,7 @@ class AdminClient(
         return self._start_one("describing the cluster", timeout, describe)
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
-        """Authenticate with other credentials from the next call on.
+        """Authenticate new connections with other credentials.
 
         Args:
             username: the name, for PLAIN and SCRAM.
@@ -103,10 +103,8 @@ class AdminClient(
 
         Raises:
             TypeError: one is no str.
+            KafkaException: one is empty.
         """
-        for name, value in (("username", username), ("password", password)):
-            if not isinstance(value, str):
-                raise TypeError(f"{name} must be a str, not {type(value).__name__}")
         self._check_open(HANDLE_CLOSED)
         self._connections.set_credentials(username, password)
 

@@ -26,6 +26,7 @@ from ottla.compat.confluent_kafka.admin._config import (
 )
 from ottla.compat.confluent_kafka.admin._config_entries import entries_of
 from ottla.compat.confluent_kafka.admin._resource import ResourceType
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError as OttlaError
 
 _TYPES: dict[ResourceType, OttlaType] = {
@@ -178,7 +179,7 @@ def _refusal(resources: list[ConfigResource]) -> tuple[int, str] | None:
     """Return the error that librdkafka gives for these resources together, if any."""
     for each in resources:
         if each.restype not in _TYPES:
-            return KafkaError.INVALID_REQUEST, f"{each}: only topics, brokers and groups have one"
+            return ErrorCode.INVALID_REQUEST, f"{each}: only topics, brokers and groups have one"
     brokers = [each for each in resources if each.restype is ResourceType.BROKER]
     if _options.has_duplicates(resources):
         return KafkaError._INVALID_ARG, "Duplicate ConfigResource found"

@@ -1,8 +1,7 @@
-"""The ottla client of an ``AdminClient``: made at its first call, in each process, and replaced
-when the credentials change.
+"""The ottla client of an ``AdminClient``, in each process.
 
-Invariants: a client belongs to one process; it is closed when it was replaced or retired and its
-last call has ended.
+Invariants: a client belongs to one process, and connects at its first call; it is closed when it
+was retired and its last call has ended.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import TypeVar
 import ottla
 from ottla.admin.operation_call import Operation
 from ottla.compat.confluent_kafka._config import client_of
+from ottla.compat.confluent_kafka._handle import set_credentials
 from ottla.compat.confluent_kafka._settings import Settings
 
 T = TypeVar("T")
@@ -27,7 +27,6 @@ class _Connection:
     client: ottla.Client
     admin: ottla.Admin
     calls: int = 0
-    is_retired: bool = False
 
 
 class _Process:
@@ -54,17 +53,23 @@ class Connections:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        # It checks the configuration, and starts nothing.
-        client_of(settings).close()
         self._current = _Process()
+        self._connection(self._current)
 
     def _process(self) -> _Process:
         if self._current.pid != os.getpid():
             self._current = _Process()
         return self._current
 
+    def _connection(self, process: _Process) -> _Connection:
+        """Return the connection of a process; it is made here, and starts nothing."""
+        if process.connection is None:
+            client = client_of(self._settings)
+            process.connection = _Connection(client, ottla.Admin(client))
+        return process.connection
+
     def client(self) -> ottla.Client | None:
-        """Return the ottla client; None before the first call."""
+        """Return the ottla client; None if this process has none yet."""
         connection = self._process().connection
         return connection.client if connection else None
 
@@ -75,7 +80,7 @@ class Connections:
         return not (process.is_closed or process.is_retired)
 
     def statuses(self) -> list[ottla.ConnectionStatus]:
-        """Return the state of the connections; none before the first call."""
+        """Return the state of the connections."""
         client = self.client()
         return [] if client is None else client.connections()
 
@@ -89,40 +94,28 @@ class Connections:
         with process.lock:
             if process.is_closed:
                 raise ottla.errors.ClosedError("the client was closed")
-            connection = process.connection
-            if connection is None:
-                client = client_of(self._settings)
-                connection = process.connection = _Connection(client, ottla.Admin(client))
+            connection = self._connection(process)
             connection.calls += 1
         try:
             return connection.admin._run(what, timeout, operation)
         finally:
             with process.lock:
                 connection.calls -= 1
-                if connection.calls or not (connection.is_retired or process.is_retired):
-                    unused = None
-                else:
-                    unused = connection
-                    if process.connection is connection:
-                        process.connection = None
-            if unused is not None:
-                unused.client.close()
+                is_unused = process.is_retired and not connection.calls
+                if is_unused:
+                    process.connection = None
+            if is_unused:
+                connection.client.close()
 
     def set_credentials(self, username: str, password: str) -> None:
-        """Use other credentials from the next call on."""
-        configuration = dict(self._settings.ottla)
-        configuration["sasl.username"] = username
-        configuration["sasl.password"] = password
-        self._settings = replace(self._settings, ottla=configuration)
+        """Use other credentials for new connections, also in other processes."""
         process = self._process()
         with process.lock:
-            connection, process.connection = process.connection, None
-            if connection is None:
-                return
-            connection.is_retired = True
-            is_idle = not connection.calls
-        if is_idle:
-            connection.client.close()
+            client = self._connection(process).client
+            if set_credentials(client, username, password):
+                other = {"sasl.username": username, "sasl.password": password}
+                configuration = self._settings.ottla | other
+                self._settings = replace(self._settings, ottla=configuration)
 
     def retire(self) -> None:
         """Close the connection when its calls have ended."""

@@ -13,6 +13,7 @@ from ottla.admin.destinations import TopicPartition as Place
 from ottla.admin.destinations import partitions_by_topic, to_coordinators
 from ottla.admin.items import Results, error_of, is_repeated
 from ottla.admin.operation_call import Body, Call, Request, Response
+from ottla.compat.confluent_kafka._commit_metadata import returned, written
 from ottla.compat.confluent_kafka._constants import OFFSET_INVALID
 from ottla.compat.confluent_kafka._errors import kafka_error
 from ottla.compat.confluent_kafka._model import ConsumerGroupTopicPartitions
@@ -97,7 +98,7 @@ class GroupOffsetCalls(AdminBase):
         group = wanted.group_id
         offsets = {
             (each.topic, each.partition): CommittedOffset(
-                each.offset, each.leader_epoch, each.metadata or ""
+                each.offset, each.leader_epoch, written(each.metadata) or ""
             )
             for each in partitions
         }
@@ -178,7 +179,7 @@ def _committed(topic: str, body: Body, error: KafkaError | None) -> TopicPartiti
         topic,
         body["partition_index"],
         offset if offset >= 0 else OFFSET_INVALID,
-        metadata=body["metadata"] or None,
+        metadata=returned(body["metadata"]),
         leader_epoch=body.get("committed_leader_epoch", -1),
         error=None if error is None else kafka_error(error),
     )
@@ -195,7 +196,7 @@ def _altered(
                 topic,
                 partition,
                 committed.offset,
-                metadata=committed.metadata or None,
+                metadata=returned(committed.metadata),
                 error=kafka_error(error) if isinstance(error, KafkaError) else None,
             )
         )

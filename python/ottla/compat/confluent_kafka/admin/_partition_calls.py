@@ -185,7 +185,7 @@ class PartitionCalls(AdminBase):
             return {
                 topic_partition(*place, 0, error=error): error
                 for place, error in sorted(results.items())
-                if wanted is not None or error != KafkaError.ELECTION_NOT_NEEDED
+                if wanted is not None or error != ErrorCode.ELECTION_NOT_NEEDED
             }
 
         if wanted is not None and _options.has_duplicates(wanted):

@@ -69,15 +69,12 @@ class Polling:
         self._connections = connections
         self._threads = threads
         self._started = time.monotonic()
-        self._has_callbacks = settings.has_brokers and any(
-            (settings.error_cb, settings.throttle_cb, settings.stats_cb, settings.logger)
-        )
         self._connects = False
         self._events = ClientEvents(settings, connections.statuses, self._statistics)
 
     def poll(self, timeout: float) -> int:
         """Serve callbacks, and wait for some if there are none; return their number."""
-        if self._has_callbacks and not self._connects:
+        if self._settings.watches_connections and not self._connects:
             self._connects = True
             self._threads.submit(_Connecting(self._connections), "other")
         deadline = time.monotonic() + timeout

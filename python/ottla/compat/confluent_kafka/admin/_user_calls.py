@@ -5,16 +5,14 @@ Invariant: a password never leaves this process: the brokers get a salted hash o
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any
 
-from ottla.admin import ScramCredential, users
-from ottla.admin.destinations import to_controller
-from ottla.admin.items import Results, error_of, settle
-from ottla.admin.operation_call import Body, Call, Request, Response
+from ottla._core import error_of_code
+from ottla.admin import DeletePassword, ScramCredential, SetPassword, users
+from ottla.admin.items import Results, settle
+from ottla.admin.operation_call import Call
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka.admin import _options
 from ottla.compat.confluent_kafka.admin._base import AdminBase, Futures, new_futures
@@ -26,14 +24,15 @@ from ottla.compat.confluent_kafka.admin._scram import (
     UserScramCredentialsDescription,
     UserScramCredentialUpsertion,
 )
+from ottla.error_code import ErrorCode
+from ottla.errors import ConfigError
 from ottla.errors import KafkaError as OttlaError
 
-_MECHANISMS = {
+_MECHANISMS: dict[users.ScramMechanism, ScramMechanism] = {
     "SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256,
     "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512,
 }
-_HASHES = {ScramMechanism.SCRAM_SHA_256: "sha256", ScramMechanism.SCRAM_SHA_512: "sha512"}
-_SALT_BYTES = 64
+_NAMES = {mechanism: name for name, mechanism in _MECHANISMS.items()}
 
 
 class UserCalls(AdminBase):
@@ -139,6 +138,7 @@ def _check_alteration(each: object) -> None:
     _check_user(each.user)
     if isinstance(each, UserScramCredentialUpsertion):
         _check_bytes("password", each.password)
+        _check_text(each.password)
         if each.salt is not None:
             _check_bytes("salt", each.salt)
         info = each.scram_credential_info
@@ -161,6 +161,13 @@ def _check_bytes(field: str, value: object) -> None:
         raise TypeError(f"{field} must be bytes, not {type(value).__name__}")
 
 
+def _check_text(password: bytes) -> None:
+    try:
+        password.decode()
+    except UnicodeDecodeError:  # whose repr contains the password
+        raise ValueError("password must be UTF-8") from None
+
+
 def _mechanism_of(alteration: UserScramCredentialAlteration) -> ScramMechanism:
     if isinstance(alteration, UserScramCredentialUpsertion):
         return alteration.scram_credential_info.mechanism
@@ -177,41 +184,25 @@ def _description(
     return UserScramCredentialsDescription(user, infos)
 
 
-def _upsertion(each: UserScramCredentialUpsertion) -> Body:
-    info = each.scram_credential_info
-    salt = secrets.token_bytes(_SALT_BYTES) if each.salt is None else each.salt
-    salted = hashlib.pbkdf2_hmac(_HASHES[info.mechanism], each.password, salt, info.iterations)
-    return {
-        "name": each.user,
-        "mechanism": info.mechanism.value,
-        "iterations": info.iterations,
-        "salt": salt,
-        "salted_password": salted,
-    }
+def _change(each: UserScramCredentialAlteration) -> users.UserAlteration:
+    name = _NAMES[_mechanism_of(each)]
+    if not isinstance(each, UserScramCredentialUpsertion):
+        return DeletePassword(name)
+    iterations = each.scram_credential_info.iterations
+    return SetPassword(each.password.decode(), name, iterations, each.salt)
 
 
 async def _alter(
     call: Call, alterations: list[UserScramCredentialAlteration]
 ) -> Results[str, None]:
-    """Send all changes at once: brokers with KRaft refuse two of one user."""
-    upsertions = [_upsertion(e) for e in alterations if isinstance(e, UserScramCredentialUpsertion)]
-    deletions = [
-        {"name": each.user, "mechanism": each.mechanism.value}
-        for each in alterations
-        if isinstance(each, UserScramCredentialDeletion)
-    ]
-
-    def build(pending: list[str]) -> Request:
-        body = {
-            "upsertions": [each for each in upsertions if each["name"] in pending],
-            "deletions": [each for each in deletions if each["name"] in pending],
-        }
-        return Request("AlterUserScramCredentials", body)
-
-    def read(response: Response, _: list[str]) -> Results[str, None]:
-        return {
-            each["user"]: error_of(each, f"user {each['user']}")
-            for each in response.body["results"]
-        }
-
-    return await to_controller(call, dict.fromkeys(e.user for e in alterations), build, read)
+    changes: dict[str, list[users.UserAlteration]] = {}
+    for each in alterations:
+        changes.setdefault(each.user, []).append(_change(each))
+    results: Results[str, None] = {}
+    for user, wanted in changes.items():
+        try:
+            results |= await users.alter_users(call, {user: wanted})
+        except ConfigError as error:  # Only the number of iterations is not checked yet.
+            code = ErrorCode.UNACCEPTABLE_CREDENTIAL
+            results[user] = error_of_code(code, str(error))
+    return results

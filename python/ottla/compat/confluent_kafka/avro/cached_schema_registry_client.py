@@ -6,60 +6,31 @@ asked whether something exists.
 
 from __future__ import annotations
 
-import json
 import logging
 import warnings
 from collections import defaultdict
 from types import TracebackType
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from ottla.compat.confluent_kafka.avro._registry_connection import (
+    VALID_AUTH_PROVIDERS,
+    RegistryConnection,
+)
 from ottla.compat.confluent_kafka.avro.error import ClientError
 from ottla.compat.confluent_kafka.avro.load import loads
 from ottla.compat.confluent_kafka.schema_registry._backoff import is_success
-from ottla.compat.confluent_kafka.schema_registry._rest_config import tls_context
-from ottla.compat.confluent_kafka.schema_registry._transport import Session
 
 VALID_LEVELS = ["NONE", "FULL", "FORWARD", "BACKWARD"]
 VALID_METHODS = ["GET", "POST", "PUT", "DELETE"]
-VALID_AUTH_PROVIDERS = ["URL", "USER_INFO", "SASL_INHERIT"]
-_JSON = "application/vnd.schemaregistry.v1+json"
-_ACCEPT = f"{_JSON}, application/vnd.schemaregistry+json, application/json"
+
+__all__ = [
+    "VALID_AUTH_PROVIDERS",
+    "VALID_LEVELS",
+    "VALID_METHODS",
+    "CachedSchemaRegistryClient",
+]
 
 log = logging.getLogger(__name__)
-
-
-class _Connection:
-    """The session, made at the first request: only then are certificates read."""
-
-    def __init__(self, conf: dict[str, Any], auth: tuple[str, str], secure: bool) -> None:
-        keys = ("ssl.certificate.location", "ssl.key.location")
-        certificate, key = (conf.pop(name, None) for name in keys)
-        if bool(certificate) != bool(key):
-            raise ValueError(
-                f"Both schema.registry.{keys[0]} and schema.registry.{keys[1]} must be set"
-            )
-        self.cert = (certificate, key)
-        self.auth = auth
-        self._tls = {
-            "ca": conf.pop("ssl.ca.location", None),
-            "key": key,
-            "password": conf.pop("ssl.key.password", None),
-            "certificate": certificate,
-        }
-        self._secure = secure
-        self._session: Session | None = None
-
-    def session(self) -> Session:
-        if self._session is None:
-            verify = tls_context(**self._tls) if self._secure else None
-            auth = self.auth if self.auth != ("", "") else None
-            self._session = Session(verify=verify, auth=auth, libraries=("requests",))
-        return self._session
-
-    def close(self) -> None:
-        if self._session is not None:
-            self._session.close()
 
 
 class CachedSchemaRegistryClient:
@@ -101,15 +72,8 @@ class CachedSchemaRegistryClient:
                 "ssl.certificate.location": cert_location,
                 "ssl.key.location": key_location,
             }
-        address = conf.pop("url", "")
-        if not isinstance(address, str):
-            raise TypeError("URL must be of type str")
-        if not address.startswith("http"):
-            raise ValueError("Invalid URL provided for Schema Registry")
-        parts = urlsplit(address.rstrip("/"))
-        auth = _read_auth(parts, conf)
-        self.url = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-        self._session = _Connection(conf, auth, parts.scheme == "https")
+        self._session = RegistryConnection(conf)
+        self.url = self._session.url
         self.auto_register_schemas = conf.pop("auto.register.schemas", True)
         if conf:
             raise ValueError(f"Unrecognized configuration properties: {', '.join(conf)}")
@@ -137,18 +101,7 @@ class CachedSchemaRegistryClient:
     ) -> tuple[Any, int]:
         if method not in VALID_METHODS:
             raise ClientError(f"Method {method} is invalid; valid methods: {VALID_METHODS}")
-        url = "/".join([self.url, *(quote(part, safe="") for part in path)])
-        headers = {"Accept": _ACCEPT}
-        content = None
-        if body is not None:
-            headers["Content-Type"] = _JSON
-            content = json.dumps(body)
-        response = self._session.session().request(method, url, headers=headers, content=content)
-        try:
-            return response.json(), response.status_code
-        except ValueError:
-            # A proxy's page, for example.
-            return response.content, response.status_code
+        return self._session.request(method, *path, body=body)
 
     def _keep(
         self, schema: Any, schema_id: int, subject: str | None = None, version: int | None = None
@@ -283,19 +236,3 @@ class CachedSchemaRegistryClient:
         if level not in VALID_LEVELS:
             raise ClientError(f"Invalid compatibility level received: {level}")
         return level
-
-
-def _read_auth(parts: Any, conf: dict[str, Any]) -> tuple[str, str]:
-    source = conf.pop("basic.auth.credentials.source", "URL").upper()
-    if source not in VALID_AUTH_PROVIDERS:
-        raise ValueError(
-            f"schema.registry.basic.auth.credentials.source must be one of {VALID_AUTH_PROVIDERS}"
-        )
-    if source == "SASL_INHERIT":
-        if conf.pop("sasl.mechanism", "").upper() == "GSSAPI":
-            raise ValueError("SASL_INHERIT does not support SASL mechanism GSSAPI")
-        return conf.pop("sasl.username", ""), conf.pop("sasl.password", "")
-    if source == "USER_INFO":
-        user, _, password = conf.pop("basic.auth.user.info", "").partition(":")
-        return user, password
-    return unquote(parts.username or ""), unquote(parts.password or "")

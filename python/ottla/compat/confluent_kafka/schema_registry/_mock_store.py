@@ -263,6 +263,17 @@ class MockStore:
         self._associations[resource_id] = [item for item in known if not _chosen(item, query)]
 
 
+class AsyncMockStore(MockStore):
+    """The registry of an asyncio client: the same, awaited."""
+
+    async def request(self, method: str, url: str, **arguments: Any) -> Response:  # type: ignore[override]
+        """Return the response of a request."""
+        return super().request(method, url, **arguments)
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no connections."""
+
+
 def _normal(body: dict[str, Any]) -> dict[str, Any]:
     # A client may leave out what another one sends empty.
     return Schema.from_dict(body).to_dict()

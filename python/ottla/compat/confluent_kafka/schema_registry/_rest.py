@@ -7,21 +7,18 @@ times, and then the next one is. A response that refuses the request is a ``Sche
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ottla.compat.confluent_kafka.schema_registry import _oauth, _transport
+from ottla.compat.confluent_kafka.schema_registry import _token_config, _transport
 from ottla.compat.confluent_kafka.schema_registry._backoff import (
     full_jitter,
     is_retriable,
     is_success,
 )
 from ottla.compat.confluent_kafka.schema_registry._rest_config import read_rest_config
-from ottla.compat.confluent_kafka.schema_registry._steps import Steps, run, run_async
-from ottla.compat.confluent_kafka.schema_registry.common import _oauthbearer as tokens
+from ottla.compat.confluent_kafka.schema_registry._steps import Steps
 from ottla.compat.confluent_kafka.schema_registry.error import SchemaRegistryError
 
 _JSON = "application/vnd.schemaregistry.v1+json"
@@ -69,14 +66,14 @@ class _BaseRestClient:
             raise ValueError("Unrecognized bearer.auth.credentials.source")
         create = self._providers[source]
         if source == "CUSTOM":
-            return create(*tokens.take_custom(conf))
-        cluster, pool = tokens.take_cluster(conf)
+            return create(*_token_config.take_custom(conf))
+        cluster, pool = _token_config.take_cluster(conf)
         waits = (self.max_retries, self.retries_wait_ms, self.retries_max_wait_ms)
         if source == "STATIC_TOKEN":
-            return create(tokens.take_static(conf), cluster, pool)
+            return create(_token_config.take_static(conf), cluster, pool)
         if source == "OAUTHBEARER":
-            return create(*tokens.take_client(conf), cluster, *waits, pool)
-        return create(tokens.take_azure_endpoint(conf), cluster, pool, *waits)
+            return create(*_token_config.take_client(conf), cluster, *waits, pool)
+        return create(_token_config.take_azure_endpoint(conf), cluster, pool, *waits)
 
     def _authorize(self, headers: dict[str, str]) -> Steps[None]:
         if self.bearer_field_provider is None:
@@ -155,117 +152,3 @@ def _refusal(response: Any) -> SchemaRegistryError:
     except (ValueError, AttributeError):
         text = f"Unknown Schema Registry Error: {response.content[:1000]!r}"
         return SchemaRegistryError(status, -1, text)
-
-
-class _RestClient(_BaseRestClient):
-    """Requests of a program that waits for them.
-
-    Args:
-        conf: the configuration of the registry client.
-    """
-
-    _sleep = staticmethod(lambda seconds: time.sleep(seconds))
-    _providers: ClassVar[dict[str, type[Any]]] = {
-        "OAUTHBEARER": _oauth._OAuthClient,
-        "OAUTHBEARER_AZURE_IMDS": _oauth._OAuthAzureIMDSClient,
-        "STATIC_TOKEN": tokens._StaticFieldProvider,
-        "CUSTOM": _oauth._CustomOAuthClient,
-    }
-
-    def __init__(self, conf: dict[str, Any]) -> None:
-        super().__init__(conf)
-        self.session = _transport.Session(**self._session_settings())
-
-    def handle_bearer_auth(self, headers: dict[str, str]) -> None:
-        """Add the headers of a token."""
-        run(self._authorize(headers))
-
-    def get(self, url: str, query: dict[str, Any] | None = None) -> Any:
-        """Send a GET request, and return the JSON of the response."""
-        return self.send_request(url, method="GET", query=query)
-
-    def post(
-        self, url: str, body: dict[str, Any] | None, query: dict[str, Any] | None = None
-    ) -> Any:
-        """Send a POST request, and return the JSON of the response."""
-        return self.send_request(url, method="POST", body=body, query=query)
-
-    def delete(self, url: str, query: dict[str, Any] | None = None) -> Any:
-        """Send a DELETE request, and return the JSON of the response."""
-        return self.send_request(url, method="DELETE", query=query)
-
-    def put(
-        self,
-        url: str,
-        body: dict[str, Any] | None = None,
-        query: dict[str, Any] | None = None,
-    ) -> Any:
-        """Send a PUT request, and return the JSON of the response."""
-        return self.send_request(url, method="PUT", body=body, query=query)
-
-    def send_request(
-        self,
-        url: str,
-        method: str,
-        body: dict[str, Any] | None = None,
-        query: dict[str, Any] | None = None,
-    ) -> Any:
-        """Send a request, and return the JSON of the response."""
-        return run(self._request(url, method, body, query))
-
-
-class _AsyncRestClient(_BaseRestClient):
-    """Requests of a program with asyncio.
-
-    Args:
-        conf: the configuration of the registry client.
-    """
-
-    _sleep = staticmethod(asyncio.sleep)
-    _providers: ClassVar[dict[str, type[Any]]] = {
-        "OAUTHBEARER": _oauth._AsyncOAuthClient,
-        "OAUTHBEARER_AZURE_IMDS": _oauth._AsyncOAuthAzureIMDSClient,
-        "STATIC_TOKEN": tokens._AsyncStaticFieldProvider,
-        "CUSTOM": _oauth._AsyncCustomOAuthClient,
-    }
-
-    def __init__(self, conf: dict[str, Any]) -> None:
-        super().__init__(conf)
-        self.session = _transport.AsyncSession(**self._session_settings())
-
-    async def handle_bearer_auth(self, headers: dict[str, str]) -> None:
-        """Add the headers of a token."""
-        await run_async(self._authorize(headers))
-
-    async def get(self, url: str, query: dict[str, Any] | None = None) -> Any:
-        """Send a GET request, and return the JSON of the response."""
-        return await self.send_request(url, method="GET", query=query)
-
-    async def post(
-        self, url: str, body: dict[str, Any] | None, query: dict[str, Any] | None = None
-    ) -> Any:
-        """Send a POST request, and return the JSON of the response."""
-        return await self.send_request(url, method="POST", body=body, query=query)
-
-    async def delete(self, url: str, query: dict[str, Any] | None = None) -> Any:
-        """Send a DELETE request, and return the JSON of the response."""
-        return await self.send_request(url, method="DELETE", query=query)
-
-    async def put(
-        self,
-        url: str,
-        body: dict[str, Any] | None = None,
-        query: dict[str, Any] | None = None,
-    ) -> Any:
-        """Send a PUT request, and return the JSON of the response."""
-        return await self.send_request(url, method="PUT", body=body, query=query)
-
-    async def send_request(
-        self,
-        url: str,
-        method: str,
-        body: dict[str, Any] | None = None,
-        query: dict[str, Any] | None = None,
-    ) -> Any:
-        """Send a request, and return the JSON of the response."""
-        return await run_async(self._request(url, method, body, query))

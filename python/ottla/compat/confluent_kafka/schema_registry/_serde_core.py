@@ -108,8 +108,7 @@ class SerdeCore(RuleEngine):
             self._subject_name_func = self._associated() if strategy is None else strategy
         self._strategy_accepts_client = isinstance(self._subject_name_func, AssociatedSteps)
 
-    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
-        """Take a callable that returns the id of the Kafka cluster, for associated subjects."""
+    def _resolve_cluster_id(self, resolver: Callable[[], Any]) -> None:
         if isinstance(self._subject_name_func, AssociatedSteps):
             self._subject_name_func._cluster_id_resolver = resolver
 

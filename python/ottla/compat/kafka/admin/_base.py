@@ -15,7 +15,15 @@ import ottla
 from ottla.compat.kafka._errors import translated
 from ottla.compat.kafka.errors import BrokerResponseError, for_code
 
-__all__ = ["AdminBase", "error_class", "error_code", "error_message", "raise_first", "uuid_of"]
+__all__ = [
+    "AdminBase",
+    "error_class",
+    "error_code",
+    "error_message",
+    "raise_first",
+    "text_of",
+    "uuid_of",
+]
 
 
 class AdminBase:
@@ -60,3 +68,8 @@ def uuid_of(topic_id: str | None) -> uuid.UUID:
     if topic_id is None:
         return uuid.UUID(int=0)
     return uuid.UUID(bytes=base64.urlsafe_b64decode(topic_id + "=="))
+
+
+def text_of(topic_id: uuid.UUID) -> str:
+    """Return a topic's id as Kafka's tools and ottla write it."""
+    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")

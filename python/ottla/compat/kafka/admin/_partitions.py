@@ -9,7 +9,7 @@ from ottla.compat.kafka._errors import translating
 from ottla.compat.kafka.admin._base import error_code, error_message, raise_first
 from ottla.compat.kafka.admin._topics import Topics
 from ottla.compat.kafka.admin._types import NewPartitions
-from ottla.compat.kafka.errors import BrokerResponseError, IllegalArgumentError, for_code
+from ottla.compat.kafka.errors import BrokerResponseError, for_code
 from ottla.compat.kafka.protocol.consumer import IsolationLevel, OffsetSpec
 from ottla.compat.kafka.structs import OffsetAndTimestamp, TopicPartition
 from ottla.errors import ErrorCode
@@ -75,20 +75,27 @@ class Partitions(Topics):
         """Add partitions to topics.
 
         Args:
-            topic_partitions: by topic, the number of partitions that it is to have: a number, a
-                ``NewPartitions``, or a dict with ``count``. The brokers choose the replicas.
+            topic_partitions: by topic, the new number of partitions: a number, a ``NewPartitions``,
+                or a dict with ``count`` and ``assignments``, the brokers of each new partition.
+                Default of the brokers: the controller chooses them.
             timeout_ms: milliseconds. Default: ``default_api_timeout_ms``.
             validate_only: whether to let the controller check them only.
             raise_errors: whether to raise the first error.
         """
-        counts = {topic: _count(wanted) for topic, wanted in topic_partitions.items()}
+        wanted = {topic: _new_partitions(each) for topic, each in topic_partitions.items()}
+        counts = {topic: count for topic, (count, _) in wanted.items()}
+        brokers = {topic: each for topic, (_, each) in wanted.items() if each is not None}
         timeout = self._seconds(timeout_ms)
         results: dict[str, Any] = dict.fromkeys(counts)
         with translating():
             if validate_only:
-                self._admin.create_partitions(counts, dry_run=True, timeout=timeout)
+                self._admin.create_partitions(
+                    counts, assignments=brokers, dry_run=True, timeout=timeout
+                )
             else:
-                results |= self._admin.create_partitions(counts, errors="return", timeout=timeout)
+                results |= self._admin.create_partitions(
+                    counts, assignments=brokers, errors="return", timeout=timeout
+                )
         if raise_errors:
             raise_first(results)
         return CreatePartitionsResponse(
@@ -236,13 +243,10 @@ class Partitions(Topics):
         }
 
 
-def _count(wanted: Any) -> int:
+def _new_partitions(wanted: Any) -> tuple[int, Sequence[Sequence[int]] | None]:
+    """Return the new number of partitions, and the brokers of the new ones if they are given."""
     if isinstance(wanted, NewPartitions):
-        count, assignments = wanted.total_count, wanted.new_assignments
-    elif isinstance(wanted, Mapping):
-        count, assignments = wanted["count"], wanted.get("assignments")
-    else:
-        count, assignments = wanted, None
-    if assignments is not None:
-        raise IllegalArgumentError("create_partitions: the brokers choose the replicas")
-    return int(count)
+        return int(wanted.total_count), wanted.new_assignments
+    if isinstance(wanted, Mapping):
+        return int(wanted["count"]), wanted.get("assignments")
+    return int(wanted), None

@@ -6,7 +6,8 @@ Invariant: a topic that was created has leaders when the call returns.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ottla import admin
@@ -16,15 +17,17 @@ from ottla.compat.kafka.admin._base import (
     error_code,
     error_message,
     raise_first,
+    text_of,
     uuid_of,
 )
 from ottla.compat.kafka.admin._types import NewTopic
 from ottla.compat.kafka.errors import IllegalArgumentError, KafkaTimeoutError
+from ottla.errors import ErrorCode
 
 __all__ = ["Topics"]
 
-_NO_LEADER = 5
 _PAUSE = 0.1
+_NO_ID = uuid_of(None)
 
 
 class Topics(AdminBase):
@@ -38,14 +41,31 @@ class Topics(AdminBase):
                 for topic in self._admin.list_topics(internal=True, timeout=self._seconds())
             ]
 
-    def describe_topics(self, topics: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """Describe topics: by default all. A topic that does not exist has an ``error_code``."""
-        names = self.list_topics() if topics is None else _names(topics)
+    def describe_topics(
+        self, topics: Iterable[str | uuid.UUID] | None = None
+    ) -> list[dict[str, Any]]:
+        """Describe topics.
+
+        Args:
+            topics: by name or id. Default: all.
+
+        Returns:
+            A dict for each topic. One that does not exist has an ``error_code``.
+        """
+        wanted = self.list_topics() if topics is None else _checked(topics)
+        by_id = self._names_of_ids(wanted)
+        named = [(each, each if isinstance(each, str) else by_id.get(each)) for each in wanted]
         with translating():
             found = self._admin.describe_topics(
-                names, authorized_operations=True, errors="return", timeout=self._seconds()
+                [name for _, name in named if name is not None],
+                authorized_operations=True,
+                errors="return",
+                timeout=self._seconds(),
             )
-        return [_described(name, found[name]) for name in names]
+        return [
+            _unknown(each) if name is None else _described(name, found[name])
+            for each, name in named
+        ]
 
     def describe_topic_partitions(
         self,
@@ -142,34 +162,72 @@ class Topics(AdminBase):
             time.sleep(_PAUSE)
 
     def delete_topics(
-        self, topics: Iterable[str], timeout_ms: float | None = None, raise_errors: bool = True
+        self,
+        topics: Iterable[str | uuid.UUID],
+        timeout_ms: float | None = None,
+        raise_errors: bool = True,
     ) -> dict[str, Any]:
         """Delete topics.
+
+        Args:
+            topics: by name or id.
+            timeout_ms: milliseconds. Default: ``default_api_timeout_ms``.
+            raise_errors: whether to raise the first error.
 
         Returns:
             A dict with ``topics``.
         """
-        names = _names(topics)
+        wanted = _checked(topics)
+        by_id = self._names_of_ids(wanted)
+        ids = {each: text_of(each) for each in wanted if isinstance(each, uuid.UUID)}
         with translating():
             results = self._admin.delete_topics(
-                names, errors="return", timeout=self._seconds(timeout_ms)
+                [each for each in wanted if isinstance(each, str)],
+                ids=ids.values(),
+                errors="return",
+                timeout=self._seconds(timeout_ms),
             )
         if raise_errors:
             raise_first(results)
-        return {"topics": [_result(name, results[name]) for name in names]}
+        return {
+            "topics": [
+                _result(each, results[each])
+                if isinstance(each, str)
+                else _result(by_id.get(each), results[ids[each]], each)
+                for each in wanted
+            ]
+        }
+
+    def _names_of_ids(self, topics: Sequence[str | uuid.UUID]) -> dict[uuid.UUID, str]:
+        """Return the names of all topics by id, if one is given by its id."""
+        if not any(isinstance(each, uuid.UUID) for each in topics):
+            return {}
+        with translating():
+            listed = self._admin.list_topics(internal=True, timeout=self._seconds())
+        return {uuid_of(each.topic_id): each.name for each in listed}
 
 
-def _names(topics: Iterable[Any]) -> list[str]:
-    names = list(topics)
-    if not all(isinstance(name, str) for name in names):
-        raise IllegalArgumentError("topics are described and deleted by name")
-    return names
+def _checked(topics: Iterable[Any]) -> list[str | uuid.UUID]:
+    wanted = list(topics)
+    if not all(isinstance(each, str | uuid.UUID) for each in wanted):
+        raise IllegalArgumentError("topics are described and deleted by name or uuid.UUID")
+    return wanted
 
 
-def _result(name: str, error: object) -> dict[str, Any]:
+def _unknown(topic_id: str | uuid.UUID) -> dict[str, Any]:
+    return {
+        "error_code": int(ErrorCode.UNKNOWN_TOPIC_ID),
+        "name": None,
+        "topic_id": topic_id,
+        "is_internal": False,
+        "partitions": [],
+    }
+
+
+def _result(name: str | None, error: object, topic_id: uuid.UUID = _NO_ID) -> dict[str, Any]:
     return {
         "name": name,
-        "topic_id": uuid_of(None),
+        "topic_id": topic_id,
         "error_code": error_code(error),
         "error_message": error_message(error),
     }
@@ -190,7 +248,7 @@ def _described(name: str, found: admin.TopicDescription | Exception) -> dict[str
 
 def _partition(found: admin.PartitionDescription) -> dict[str, Any]:
     return {
-        "error_code": _NO_LEADER if found.leader is None else 0,
+        "error_code": int(ErrorCode.LEADER_NOT_AVAILABLE) if found.leader is None else 0,
         "partition_index": found.partition,
         "leader_id": -1 if found.leader is None else found.leader,
         "leader_epoch": found.leader_epoch,

@@ -1,6 +1,6 @@
 """The admin calls about the passwords of users.
 
-Invariant: no password is in a text; an own salt is refused and never replaced by another.
+Invariant: no password and no salt is in a text.
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ class ScramMechanism(Named, IntEnum):
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
 
+    @property
+    def native(self) -> Any:
+        """ottla's name of the mechanism."""
+        return self.name.replace("_", "-")
+
 
 class UserScramCredentialDeletion:
     """Deletes the password of a mechanism."""
@@ -59,17 +64,15 @@ class UserScramCredentialUpsertion:
         self.mechanism = ScramMechanism.build_from(mechanism)
         if self.mechanism is ScramMechanism.UNKNOWN:
             raise IllegalArgumentError("SCRAM mechanism must not be UNKNOWN")
-        if salt is not None:
-            raise IllegalArgumentError("salt: a random one is used")
         self.iterations = _ITERATIONS if iterations is None else iterations
         self._password = password.decode() if isinstance(password, bytes) else password
+        self._salt = salt
 
     def __repr__(self) -> str:
         return f"UserScramCredentialUpsertion({self.user}, {self.mechanism.name})"
 
     def _native(self) -> admin.SetPassword:
-        mechanism: Any = self.mechanism.name.replace("_", "-")
-        return admin.SetPassword(self._password, mechanism, self.iterations)
+        return admin.SetPassword(self._password, self.mechanism.native, self.iterations, self._salt)
 
 
 class Users(AdminBase):
@@ -82,8 +85,7 @@ class Users(AdminBase):
             if isinstance(each, UserScramCredentialUpsertion):
                 native: Any = each._native()  # noqa: SLF001 - of this module
             elif isinstance(each, UserScramCredentialDeletion):
-                mechanism: Any = each.mechanism.name.replace("_", "-")
-                native = admin.DeletePassword(mechanism)
+                native = admin.DeletePassword(each.mechanism.native)
             else:
                 raise IllegalArgumentError(f"{type(each).__name__} is no change of a password")
             wanted.setdefault(each.user, []).append(native)

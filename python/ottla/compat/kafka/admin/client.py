@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import ottla
 from ottla.compat.kafka import _config, _defaults
 from ottla.compat.kafka._errors import translating
-from ottla.compat.kafka._view import ClientView, connect, find_cluster, open_client
+from ottla.compat.kafka._view import ClientView, find_cluster, open_client
 from ottla.compat.kafka.admin._acls import Acls
 from ottla.compat.kafka.admin._cluster import ClusterCalls
 from ottla.compat.kafka.admin._configs import Configs
@@ -45,15 +45,10 @@ class KafkaAdminClient(OlderNames, Configs, ClusterCalls, TransactionCalls, User
         _config.warn_of_no_effect("KafkaAdminClient", self.config, self.DEFAULT_CONFIG)
         self._ottla = open_client(_config.common(self.config))
         self._client = self._manager = ClientView(self._ottla)
-        try:
-            # Without a version too: its calls look at the brokers.
-            find_cluster(self._ottla, self.config)
-            connect(self._ottla, self.config)
-            with translating():
-                self._admin = ottla.Admin(self._ottla)
-        except BaseException:
-            self._ottla.close()
-            raise
+        # With a version too: its calls look at the brokers.
+        find_cluster(self._ottla, self.config)
+        with translating():
+            self._admin = ottla.Admin(self._ottla)
         self._closed = False
 
     def bootstrap_connected(self) -> bool:

@@ -38,7 +38,7 @@ def native_offsets(offsets: Any) -> dict[tuple[str, int], ottla.OffsetAndMetadat
             raise TypeError("offsets must be a dict of TopicPartition and OffsetAndMetadata")
     return {
         (partition.topic, partition.partition): ottla.OffsetAndMetadata(
-            each.offset, each.metadata or "", each.leader_epoch
+            each.offset, each.metadata, each.leader_epoch
         )
         for partition, each in offsets.items()
     }
@@ -84,7 +84,7 @@ class Commits(Lookups):
             IllegalStateError: there is no ``group_id``.
             KafkaTimeoutError: there was no response in time.
         """
-        self._require_group(timeout_ms)
+        self._require_group()
         native = None if offsets is None else native_offsets(offsets)
         if native == {}:
             return

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import ottla
 from ottla import errors
 from ottla.compat.kafka._errors import translated, translating
-from ottla.compat.kafka._view import grouped_metrics, wait_for_cluster
+from ottla.compat.kafka._view import grouped_metrics
 from ottla.compat.kafka.consumer._subscription import Subscription
 from ottla.compat.kafka.errors import IllegalStateError, KafkaTimeoutError
 from ottla.compat.kafka.structs import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
@@ -31,9 +31,12 @@ class Lookups:
     """The methods; ``KafkaConsumer`` has the attributes."""
 
     config: dict[str, Any]
-    _ottla: ottla.Client
     _consumer: ottla.Consumer
     _subscription: Subscription
+
+    def assignment(self) -> set[TopicPartition]:
+        """Return the partitions that are read."""
+        return {TopicPartition(*each) for each in self._consumer.assignment()}
 
     def _seconds(self, timeout_ms: float | None) -> float:
         return (self.config["default_api_timeout_ms"] if timeout_ms is None else timeout_ms) / 1000
@@ -50,14 +53,14 @@ class Lookups:
     def partitions_for_topic(self, topic: str, timeout_ms: float | None = None) -> set[int]:
         """Return a topic's partitions; none if it does not exist."""
         with translating():
-            known = self._ottla.cluster(timeout=self._seconds(timeout_ms)).topics.get(topic)
+            known = self._consumer.cluster(timeout=self._seconds(timeout_ms)).topics.get(topic)
         if known is None or not known.partitions:
             known = self._cluster_of_all(timeout_ms).topics.get(topic)
         return set() if known is None else set(known.partitions)
 
     def _cluster_of_all(self, timeout_ms: float | None) -> ottla.Cluster:
         with translating():
-            return self._ottla.cluster(
+            return self._consumer.cluster(
                 all_topics=True, refresh=True, timeout=self._seconds(timeout_ms)
             )
 
@@ -118,7 +121,7 @@ class Lookups:
             metadata: whether to return an ``OffsetAndMetadata``.
             timeout_ms: milliseconds. Default: ``default_api_timeout_ms``.
         """
-        self._require_group(timeout_ms)
+        self._require_group()
         if not isinstance(partition, TopicPartition):
             raise TypeError("partition must be a TopicPartition namedtuple")
         where = (partition.topic, partition.partition)
@@ -145,12 +148,8 @@ class Lookups:
     def highwater(self, partition: TopicPartition) -> int | None:
         """Return the end of the partition as of its last fetch; None before the first."""
         self._require_assigned(partition)
-        where = (partition.topic, partition.partition)
-        lag = self._consumer.lag().get(where)
-        if lag is None:
-            return None
-        with translating():
-            return self._consumer.position(*where, timeout=self._seconds(None)) + lag
+        known = self._consumer.watermarks().get((partition.topic, partition.partition))
+        return None if known is None else known.high_watermark
 
     def metrics(self, raw: bool = False) -> dict[str, dict[str, float]] | None:
         """Return ottla's metrics by group and name; None with ``metrics_enabled=False``."""
@@ -162,14 +161,12 @@ class Lookups:
     def _require_assigned(self, partition: TopicPartition) -> None:
         if not isinstance(partition, TopicPartition):
             raise TypeError("partition must be a TopicPartition namedtuple")
-        if partition not in self._subscription.assignment():
+        if partition not in self.assignment():
             raise IllegalStateError("Partition is not assigned")
 
-    def _require_group(self, timeout_ms: float | None = None) -> None:
+    def _require_group(self) -> None:
         if self.config["group_id"] is None:
             raise IllegalStateError("Requires group_id")
-        # A group's coordinator is asked for, so the cluster must be known.
-        wait_for_cluster(self._ottla, self._seconds(timeout_ms))
 
 
 def _timestamp(found: ottla.OffsetAndTimestamp | None) -> OffsetAndTimestamp | None:

@@ -24,7 +24,7 @@ class Positions(Lookups):
             raise TypeError("partition must be a TopicPartition namedtuple")
         if not isinstance(offset, int) or offset < 0:
             raise ValueError("Offset must be int >= 0")
-        if partition not in self._subscription.assignment():
+        if partition not in self.assignment():
             raise ValueError("Unassigned partition")
         with translating():
             self._consumer.seek(partition.topic, partition.partition, offset)
@@ -39,7 +39,7 @@ class Positions(Lookups):
 
     def _seek_to(self, move: Callable[..., None], partitions: tuple[TopicPartition, ...]) -> None:
         check_partitions(partitions)
-        assigned = self._subscription.assignment()
+        assigned = self.assignment()
         wanted = partitions or tuple(assigned)
         if not wanted:
             raise ValueError("No partitions are currently assigned")

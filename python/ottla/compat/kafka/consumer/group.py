@@ -8,6 +8,7 @@ automatically; a poll returns within its timeout.
 from __future__ import annotations
 
 import logging
+import re
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,12 +20,7 @@ from ottla import errors
 from ottla.compat.kafka import _config, _defaults
 from ottla.compat.kafka._converters import close_all, deserializer
 from ottla.compat.kafka._errors import translated, translating
-from ottla.compat.kafka._view import (
-    ClientView,
-    connect,
-    open_client,
-    wait_for_cluster,
-)
+from ottla.compat.kafka._view import ClientView, find_cluster
 from ottla.compat.kafka.consumer._commits import CommitObserver, Commits
 from ottla.compat.kafka.consumer._heartbeats import CoordinatorView
 from ottla.compat.kafka.consumer._positions import Positions
@@ -72,21 +68,18 @@ class KafkaConsumer(Commits, Positions):
         for name in ("key_deserializer", "value_deserializer"):
             self.config[name] = deserializer(name, self.config[name])
         self._records = Records(self.config["key_deserializer"], self.config["value_deserializer"])
-        self._ottla = open_client(_config.consumer(self.config))
-        self._client = ClientView(self._ottla)
         self._observer = CommitObserver(self.config["default_offset_commit_callback"])
         observers = None if self._observer.callback is None else [self._observer]
-        try:
-            connect(self._ottla, self.config)
-            with translating():
-                self._consumer = ottla.Consumer(self._ottla, interceptors=observers)
-        except BaseException:
-            self._ottla.close()
-            raise
+        options = _config.consumer(self.config)
+        with translating():
+            self._consumer = ottla.Consumer(interceptors=observers, connect=False, **options)
+        self._client = ClientView(self._consumer)
+        if self.config["api_version"] is None:
+            find_cluster(self._consumer, self.config)
         self._closed = False
         self._coordinator = CoordinatorView(self._consumer, lambda: self.group_metadata().state)
         self._failure: tuple[TopicPartition, int, BaseException] | None = None
-        self._subscription = Subscription(self._ottla, self._consumer, self.config)
+        self._subscription = Subscription(self._consumer, self._client.cluster, self.config)
         if topics:
             self.subscribe(topics)
 
@@ -96,12 +89,13 @@ class KafkaConsumer(Commits, Positions):
 
     def bootstrap(self, timeout_ms: float | None = None, refresh: bool = False) -> None:
         """Wait until the cluster was found."""
-        wait_for_cluster(self._ottla, self._seconds(timeout_ms), refresh)
+        with translating():
+            self._consumer.cluster(timeout=self._seconds(timeout_ms), refresh=refresh)
 
     def subscribe(
         self,
         topics: Sequence[str] = (),
-        pattern: str | None = None,
+        pattern: str | re.Pattern[str] | None = None,
         listener: ConsumerRebalanceListener | AsyncConsumerRebalanceListener | None = None,
     ) -> None:
         """Subscribe to topics, or to those whose names begin with a match of a pattern.
@@ -133,8 +127,7 @@ class KafkaConsumer(Commits, Positions):
 
     def subscription(self) -> set[str] | None:
         """Return the topics of the subscription; None without one."""
-        topics = self._subscription.topics
-        return None if topics is None else set(topics)
+        return self._subscription.topics
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions, without a group.
@@ -148,10 +141,6 @@ class KafkaConsumer(Commits, Positions):
             return
         with translating():
             self._subscription.assign(wanted)
-
-    def assignment(self) -> set[TopicPartition]:
-        """Return the partitions that are read."""
-        return self._subscription.assignment()
 
     def poll(
         self,
@@ -228,30 +217,31 @@ class KafkaConsumer(Commits, Positions):
                 )
 
     def _read(self, timeout: float, limit: int) -> list[ottla.Record[Any, Any]]:
-        subscription = self._subscription
-        started = self._coordinator.heartbeat.last_poll = time.monotonic()
-        deadline = started + timeout
-        remaining = timeout
+        now = self._coordinator.heartbeat.last_poll = time.monotonic()
+        deadline = now + timeout
         try:
             # Another thread may close the consumer: a poll then returns nothing.
             while not self._closed:
-                subscription.refresh(remaining)
-                now = time.monotonic()
-                wait = max(0.0, min(deadline - now, subscription.due - now, _LONGEST))
-                records = self._poll_once(wait, limit)
-                remaining = deadline - time.monotonic()
-                if records or remaining <= 0:
+                records = self._poll_once(max(0.0, min(deadline - now, _LONGEST)), limit)
+                if records:
                     return records
+                now = time.monotonic()
+                if now >= deadline:
+                    break
         except errors.KafkaError as error:
             if not self._closed:
                 raise translated(error) from error
         return []
 
     def _poll_once(self, wait: float, limit: int) -> list[ottla.Record[Any, Any]]:
-        if not self._subscription.active:
-            time.sleep(min(wait, self.config["retry_backoff_ms"] / 1000))
-            return []
-        return self._consumer.poll(timeout=wait, max_records=limit)
+        try:
+            return self._consumer.poll(timeout=wait, max_records=limit)
+        except (errors.BootstrapError, errors.StateError) as error:
+            # Until the cluster is found, or while nothing is subscribed, there are no records.
+            if isinstance(error, errors.StateError) and self._subscription.active:
+                raise
+        time.sleep(min(wait, self.config["retry_backoff_ms"] / 1000))
+        return []
 
     def _raise_failure(self) -> None:
         """Raise the exception of a deserializer, unless the program has moved past the record."""
@@ -282,7 +272,6 @@ class KafkaConsumer(Commits, Positions):
         except errors.KafkaError as error:
             raise translated(error) from error
         finally:
-            self._ottla.close()
             close_all((self.config["key_deserializer"], self.config["value_deserializer"]))
 
     def __enter__(self) -> Self:

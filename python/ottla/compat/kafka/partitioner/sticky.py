@@ -46,15 +46,21 @@ class StickyPartitioner(DefaultPartitioner):
 
     def on_new_batch(self, topic: str, cluster: ClusterMetadata, prev_partition: int) -> None:
         """Leave a partition, if records without a key still go there."""
-        if not cluster.partitions_for_topic(topic):
-            return
-        every, available = known_partitions(cluster, topic)
         with self._lock:
             if self._sticky.get(topic) == prev_partition:
-                choices = available or every
-                others = [each for each in choices if each != prev_partition]
-                # Without leaders no choice is better than another.
-                self._sticky[topic] = _any(others if available and others else choices)
+                self._pick_sticky_locked(topic, cluster, avoid=prev_partition)
+
+    def _pick_sticky_locked(
+        self, topic: str, cluster: ClusterMetadata, avoid: int | None = None
+    ) -> int | None:
+        """Choose another partition for a topic; None if the topic is not known."""
+        if not cluster.partitions_for_topic(topic):
+            return None
+        every, available = known_partitions(cluster, topic)
+        # Without leaders no choice is better than another.
+        others = [each for each in available if each != avoid]
+        chosen = self._sticky[topic] = _any(others or available or every)
+        return chosen
 
 
 def _any(partitions: list[int]) -> int:

@@ -10,7 +10,6 @@ from typing import Any
 
 import ottla
 from ottla.compat.kafka._errors import translating
-from ottla.compat.kafka._view import wait_for_cluster
 from ottla.compat.kafka.consumer._commits import native_offsets
 from ottla.compat.kafka.errors import IllegalStateError
 from ottla.compat.kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
@@ -22,7 +21,6 @@ class Transactions:
     """The methods; ``KafkaProducer`` has the attributes."""
 
     config: dict[str, Any]
-    _ottla: ottla.Client
     _producer: ottla.Producer
     _initialized = False
 
@@ -35,7 +33,6 @@ class Transactions:
         """
         self._require_transactions()
         if not self._initialized:
-            wait_for_cluster(self._ottla, self.config["max_block_ms"] / 1000)
             with translating():
                 self._producer.init_transactions()
             self._initialized = True

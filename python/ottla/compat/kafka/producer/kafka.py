@@ -19,7 +19,7 @@ from ottla.compat.kafka._converters import Converter, close_all, converter_of, s
 from ottla.compat.kafka._errors import translated, translating
 from ottla.compat.kafka._idempotence import resolve_idempotence
 from ottla.compat.kafka._topic_names import check_topic_name
-from ottla.compat.kafka._view import ClientView, connect, grouped_metrics, open_client
+from ottla.compat.kafka._view import ClientView, find_cluster, grouped_metrics, open_client
 from ottla.compat.kafka.errors import IllegalStateError, KafkaTimeoutError
 from ottla.compat.kafka.producer._partitioning import partitioner_for
 from ottla.compat.kafka.producer._transactions import Transactions
@@ -72,12 +72,9 @@ class KafkaProducer(Transactions):
         self._partitioner = partitioner_for(
             self.config["partitioner"], self._ottla, self._client.cluster
         )
-        try:
-            connect(self._ottla, self.config)
-            self._producer = self._open()
-        except BaseException:
-            self._ottla.close()
-            raise
+        if self.config["api_version"] is None:
+            find_cluster(self._ottla, self.config)
+        self._producer = self._open()
         self._closed = False
         self._finalizer = weakref.finalize(self, _abandon, self._producer, self._ottla)
 

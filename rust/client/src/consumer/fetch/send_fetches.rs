@@ -1,12 +1,13 @@
 //! Chooses the partitions of each broker's next fetch, and how long the broker may wait for new records.
 //!
 //! Invariants: each broker has at most one fetch in flight, because a fetch session orders its requests.
-//! The bytes that a fetch may return are reserved before it is sent. At a trickle of records, a fetch waits until the
-//! application is about to poll (`poll_rhythm.rs`). No fetch waits for new records while a
-//! partition of its broker is excluded only by a full buffer or a backoff: that partition would wait, too.
+//! The bytes that a fetch may return are reserved before it is sent, and leave room for other brokers: one that is asked
+//! later would wait as long as the fetch. At a trickle of records, a fetch waits until the application is about to poll
+//! (`poll_rhythm.rs`). No fetch waits for new records while a partition of its broker is excluded only by a full buffer
+//! or a backoff: that partition would wait, too.
 //! A broker that just returned nothing gets its next request after a pause.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use tokio::time::{Duration, Instant};
@@ -76,7 +77,8 @@ impl Fetcher {
         let config = shared.client.config();
         let mut subscriptions = shared.subscriptions.lock();
         let mut by_broker: Vec<(i32, Candidates, Duration, bool)> = Vec::new();
-        for (broker, candidates) in self.candidates(&mut subscriptions, snapshot, now) {
+        let (candidates, later) = self.candidates(&mut subscriptions, snapshot, now);
+        for (broker, candidates) in candidates {
             let broker_state = self.brokers.entry(broker).or_default();
             // With more bytes to wait for, the broker's wait is to begin at once.
             let may_hold = config.fetch_min_bytes <= 1
@@ -102,7 +104,7 @@ impl Fetcher {
         if by_broker.is_empty() {
             return;
         }
-        let Some(budget) = self.response_budget(&mut subscriptions, by_broker.len()) else { return };
+        let Some(budget) = self.response_budget(&mut subscriptions, by_broker.len(), later) else { return };
         let mut fetches = Vec::with_capacity(by_broker.len());
         for (broker, mut candidates, max_wait, was_held) in by_broker {
             candidates
@@ -152,24 +154,29 @@ impl Fetcher {
         });
     }
 
-    /// The candidates of each broker that may be sent a fetch.
+    /// The candidates of each broker that may be sent a fetch, and how many other brokers have partitions that still
+    /// look their position up.
     fn candidates(
         &mut self,
         subscriptions: &mut SubscriptionState,
         snapshot: &Snapshot,
         now: Instant,
-    ) -> BTreeMap<i32, Candidates> {
+    ) -> (BTreeMap<i32, Candidates>, usize) {
         let config = self.shared.client.config();
         let max_bytes = usize::try_from(config.max_partition_fetch_bytes).unwrap_or(0).max(1);
         let read_committed = self.shared.read_committed();
         let mut by_broker: BTreeMap<i32, Candidates> = BTreeMap::new();
         let mut leaderless: HashMap<Arc<str>, (i32, Instant)> = HashMap::new();
+        let mut later: HashSet<i32> = HashSet::new();
         for (partition, state) in subscriptions.states() {
+            let leader = || snapshot.leader(&partition.0, partition.1).map(|leader| leader.id);
             if !state.is_fetchable() {
+                if state.awaits_position() {
+                    later.extend(leader());
+                }
                 continue;
             }
             let preferred = state.preferred_replica(now).filter(|id| snapshot.brokers.contains_key(id));
-            let leader = || snapshot.leader(&partition.0, partition.1).map(|leader| leader.id);
             let Some(broker) = preferred.or_else(leader) else {
                 self.metadata_needs.add(RefreshNeed::Missing(snapshot.generation));
                 let since = *state.failing_since.get_or_insert(now);
@@ -199,18 +206,30 @@ impl Fetcher {
             let error = no_leader(snapshot, &topic, partition);
             self.shared.record_failure(subscriptions, &(topic, partition), since, error);
         }
-        by_broker
+        later.retain(|broker| {
+            let has_fetch = self.brokers.get(broker).is_some_and(|state| state.in_flight.is_some());
+            !has_fetch && !by_broker.contains_key(broker)
+        });
+        (by_broker, later.len())
     }
 
-    /// The bytes that each of `requests` may return; `None` if there is no room now.
-    fn response_budget(&self, subscriptions: &mut SubscriptionState, requests: usize) -> Option<usize> {
+    /// The bytes that each of `requests` may return, if as much is to be left for each of `later` ones and for one that
+    /// nobody expects; `None` if there is no room now.
+    fn response_budget(
+        &self,
+        subscriptions: &mut SubscriptionState,
+        requests: usize,
+        later: usize,
+    ) -> Option<usize> {
         let config = self.shared.client.config();
         let in_flight = self.brokers.values().filter_map(|broker_state| broker_state.in_flight.as_ref());
         let reserved: usize = in_flight.map(|fetch| fetch.reserved).sum();
         let max_bytes = usize::try_from(config.fetch_max_bytes).unwrap_or(0);
         let budget_of = |subscriptions: &SubscriptionState| {
             let room = config.prefetch_max.saturating_sub(subscriptions.buffered_bytes() + reserved);
-            (room / requests).min(max_bytes)
+            // A small share is no reason to send nothing.
+            let share = (room / (requests + later.max(1))).max(MIN_RESPONSE_BUDGET.min(room / requests));
+            share.min(max_bytes)
         };
         let mut budget = budget_of(subscriptions);
         if budget < MIN_RESPONSE_BUDGET {

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::classic::Assignors;
+use super::contact::Contact;
 use super::membership_manager::MembershipManager;
 use super::settings::GroupSettings;
 use super::subscription::Subscription;
@@ -20,6 +21,7 @@ pub(super) struct GroupState {
     pub(super) client: Client,
     pub(super) settings: GroupSettings,
     pub(super) assignors: Assignors,
+    pub(super) contact: Contact,
     pub(super) membership_manager: Mutex<Box<dyn MembershipManager>>,
     /// The subscription that the application has requested.
     pub(super) requested: Mutex<SubscriptionRequest>,

@@ -7,13 +7,14 @@
 //!   `membership_error`: errors for the application.
 //! - `rebalance_queue`: rebalance events for the application, in order.
 //! - `driver`: the task that runs a member's actions; `send_to_coordinator`: one request; `group_state`:
-//!   the state shared with the task.
+//!   the state shared with the task; `contact`: whether a coordinator may know of the member.
 //! - `waiting`, `release_watch`, `unreleased_partitions`: what a member waits for in other members, for the log.
 //!
 //! Invariant: heartbeats depend on the application only through `max.poll.interval.ms`.
 
 pub mod classic;
 pub mod consumer_protocol;
+mod contact;
 mod driver;
 mod group_state;
 mod membership_error;
@@ -49,6 +50,7 @@ pub use subscription::Subscription;
 
 use self::classic::{Assignors, ClassicMember};
 use self::consumer_protocol::ConsumerMember;
+use self::contact::Contact;
 use self::driver::run;
 use self::group_state::{GroupState, SubscriptionRequest};
 use self::share_protocol::ShareMember;
@@ -119,6 +121,7 @@ impl Group {
             client,
             settings,
             assignors,
+            contact: Contact::default(),
             membership_manager: Mutex::new(membership_manager),
             requested: Mutex::new(SubscriptionRequest::default()),
             wake: Notify::new(),
@@ -162,10 +165,13 @@ impl Group {
         self.stop(|membership_manager, now| membership_manager.unsubscribe(now));
     }
 
-    /// Leaves at once, and waits until the coordinator knows. A static member of a classic group sends
-    /// nothing, as in Java: the group keeps its partitions for `session.timeout.ms`.
+    /// Leaves at once, and waits until the coordinator knows, if it may know of the member at all. A static member of
+    /// a classic group sends nothing, as in Java: the group keeps its partitions for `session.timeout.ms`.
     pub async fn leave(&self, within: Duration) -> Result<()> {
         self.stop(|membership_manager, now| membership_manager.leave(now));
+        if self.shared.contact.give_up() {
+            return Ok(());
+        }
         let is_idle = async {
             loop {
                 let mut changed = pin!(self.shared.event_notify.notified());

@@ -50,6 +50,9 @@ pub(super) async fn send_to_coordinator(
         Ok(coordinator) => coordinator,
         Err(error) => return (None, GroupResponse::Failed(error)),
     };
+    if let Err(error) = shared.contact.make() {
+        return (None, GroupResponse::Failed(error));
+    }
     let response = send(&shared, &coordinator, request).await;
     (Some(coordinator.broker()), response.unwrap_or_else(GroupResponse::Failed))
 }

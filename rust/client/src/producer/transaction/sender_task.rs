@@ -17,6 +17,14 @@ pub(in crate::producer) struct SenderTask {
     task: JoinSet<()>,
 }
 
+impl TransactionManager {
+    /// Whether batches wait for a request that the sender's task makes.
+    pub(in crate::producer) fn needs_request(&self) -> bool {
+        let shared = self.shared.lock();
+        !shared.unregistered.is_empty() || shared.refused_epoch.is_some()
+    }
+}
+
 impl SenderTask {
     /// Starts a task if there is something to do, unless one runs.
     pub(in crate::producer) fn start(

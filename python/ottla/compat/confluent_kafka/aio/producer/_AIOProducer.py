@@ -1,7 +1,7 @@
 """``AIOProducer``: a ``Producer`` for asyncio; each message has a future.
 
-A thread polls the producer and completes the futures on the loop. Invariants: each future ends,
-with the message or with an error; no blocking call runs on the loop; a full queue makes
+A thread waits for reports, and the loop serves all that there are at once. Invariants: each future
+ends, with the message or with an error; no blocking call runs on the loop; a full queue makes
 ``produce`` wait and loses nothing.
 """
 
@@ -60,6 +60,8 @@ class AIOProducer:
         self._batch_size = batch_size
         self._is_closed = False
         self._stopped = threading.Event()
+        self._loop_thread = threading.get_ident()
+        self._reports_served = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -162,22 +164,35 @@ class AIOProducer:
     def _delivered(
         self, future: asyncio.Future[Message], error: KafkaError | None, message: Message
     ) -> None:
+        if threading.get_ident() == self._loop_thread:
+            _complete(future, error, message)
+            return
         try:
             self._loop.call_soon_threadsafe(_complete, future, error, message)
         except RuntimeError:
             return  # the loop is closed, and nobody waits for the future
 
     def _serve(self) -> None:
-        """Serve reports and callbacks until the producer is closed."""
+        """Serve events, and let the loop serve reports, until the producer is closed."""
         while not self._stopped.is_set():
             try:
-                self._producer.poll(_WAIT)
+                if self._producer._serve_events(_WAIT):  # noqa: SLF001 - a part of its poll
+                    self._reports_served.clear()
+                    self._loop.call_soon_threadsafe(self._serve_reports)
+                    self._reports_served.wait()
             except RuntimeError as error:
                 if "closed" in str(error):
                     return
                 self._raise_on_loop(error)
             except Exception as error:  # noqa: BLE001 - whatever a callback raises
                 self._raise_on_loop(error)
+
+    def _serve_reports(self) -> None:
+        try:
+            if not self._stopped.is_set():
+                self._producer._serve_reports()  # noqa: SLF001 - a part of its poll
+        finally:
+            self._reports_served.set()
 
     def _raise_on_loop(self, error: Exception) -> None:
         context = {"message": "a callback of AIOProducer has failed", "exception": error}

@@ -1,4 +1,4 @@
-"""Calls of the asyncio client that manage a registry: compatibility, modes, associations."""
+"""The calls of the asyncio client that manage a registry: levels, modes, associations."""
 
 from __future__ import annotations
 

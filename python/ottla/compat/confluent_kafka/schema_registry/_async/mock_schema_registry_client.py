@@ -1,4 +1,4 @@
-"""The mock asyncio client of ``mock://``: the client, on a registry in memory of its own."""
+"""The asyncio client of ``mock://``: the client, on a registry in memory of its own."""
 
 from __future__ import annotations
 
@@ -7,26 +7,11 @@ from typing import Any
 from ottla.compat.confluent_kafka.schema_registry._async.schema_registry_client import (
     AsyncSchemaRegistryClient,
 )
-from ottla.compat.confluent_kafka.schema_registry._mock_store import MockStore
+from ottla.compat.confluent_kafka.schema_registry._mock_store import AsyncMockStore
 from ottla.compat.confluent_kafka.schema_registry._schema_documents import (
     RegisteredSchema,
     Schema,
 )
-from ottla.compat.confluent_kafka.schema_registry._transport import Response
-
-
-class _AsyncStore:
-    """The registry in memory, awaited."""
-
-    def __init__(self) -> None:
-        self.store = MockStore()
-        self.auth = None
-
-    async def request(self, method: str, url: str, **arguments: Any) -> Response:
-        return self.store.request(method, url, **arguments)
-
-    async def aclose(self) -> None:
-        self.store.close()
 
 
 class AsyncMockSchemaRegistryClient(AsyncSchemaRegistryClient):
@@ -40,7 +25,7 @@ class AsyncMockSchemaRegistryClient(AsyncSchemaRegistryClient):
 
     def __init__(self, conf: dict[str, Any]) -> None:
         super().__init__(conf)
-        self._rest_client.session = _AsyncStore()
+        self._rest_client.session = AsyncMockStore()
 
     async def register_schema_full_response(
         self, subject_name: str, schema: Schema, normalize_schemas: bool = False

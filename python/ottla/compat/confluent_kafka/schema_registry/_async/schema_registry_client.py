@@ -1,4 +1,4 @@
-"""The asyncio client of schema registries. Its calls are the steps of ``_operations``, awaited."""
+"""The asyncio client of schema registries. Its calls are the steps of ``_operations``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from types import TracebackType
 from typing import Any, ClassVar, Literal
 
 from ottla.compat.confluent_kafka.schema_registry._async._management import AsyncManagement
-from ottla.compat.confluent_kafka.schema_registry._oauth import (
+from ottla.compat.confluent_kafka.schema_registry._async._rest_client import _AsyncRestClient
+from ottla.compat.confluent_kafka.schema_registry._async._tokens import (
     _AsyncCustomOAuthClient,
     _AsyncOAuthAzureIMDSClient,
     _AsyncOAuthClient,
@@ -15,7 +16,7 @@ from ottla.compat.confluent_kafka.schema_registry._operations import (
     _urlencode,
     page_of,
 )
-from ottla.compat.confluent_kafka.schema_registry._rest import _AsyncRestClient, _BaseRestClient
+from ottla.compat.confluent_kafka.schema_registry._rest import _BaseRestClient
 from ottla.compat.confluent_kafka.schema_registry._schema_documents import (
     RegisteredSchema,
     Schema,
@@ -35,7 +36,7 @@ __all__ = [
 
 
 class AsyncSchemaRegistryClient(AsyncManagement):
-    """A client of a schema registry for asyncio.
+    """The asyncio client of a schema registry.
 
     Args:
         conf: the configuration: ``url`` with one address or several with commas, ``timeout`` in

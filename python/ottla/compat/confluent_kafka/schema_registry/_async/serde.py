@@ -81,9 +81,9 @@ class AsyncBaseSerde(SerdeCore):
 
     _associated = AsyncAssociatedNameStrategy
 
-    def set_async_cluster_id_resolver(self, resolver: Callable[[], Awaitable[str]]) -> None:
-        """Take a coroutine function that returns the id of the Kafka cluster."""
-        self.set_cluster_id_resolver(resolver)
+    def set_async_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
+        """Take a function that returns the id of the Kafka cluster, for associated subjects."""
+        self._resolve_cluster_id(resolver)
 
     async def aclose(self) -> None:
         """Close what belongs to this object alone: its rule registry's members, its own client."""

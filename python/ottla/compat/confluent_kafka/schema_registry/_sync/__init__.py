@@ -1,1 +1,1 @@
-"""The blocking classes of the registry. Import them from the public modules."""
+"""The blocking classes of the registry, made from ``_async`` by ``tools/twins.py``."""

@@ -1,4 +1,5 @@
-"""Calls of the client that manage a registry: compatibility, modes, contexts, associations."""
+# Made by tools/twins.py from ../_async/_management.py: change that file.
+"""The calls of the blocking client that manage a registry: levels, modes, associations."""
 
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# Made by tools/twins.py from ../_async/avro.py: change that file.
 """The blocking serializer and deserializer of Avro, and their builders."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# Made by tools/twins.py from ../_async/json_schema.py: change that file.
 """The blocking serializer and deserializer of JSON, and their builders."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The mock client of ``mock://``: the client, on a registry in memory of its own."""
+# Made by tools/twins.py from ../_async/mock_schema_registry_client.py: change that file.
+"""The blocking client of ``mock://``: the client, on a registry in memory of its own."""
 
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# Made by tools/twins.py from ../_async/protobuf.py: change that file.
 """The blocking serializer and deserializer of Protobuf, and their builders."""
 
 from __future__ import annotations

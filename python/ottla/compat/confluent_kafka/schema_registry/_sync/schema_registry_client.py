@@ -1,20 +1,16 @@
-"""The client of schema registries. Its calls are the steps of ``_operations``."""
+# Made by tools/twins.py from ../_async/schema_registry_client.py: change that file.
+"""The blocking client of schema registries. Its calls are the steps of ``_operations``."""
 
 from __future__ import annotations
 
 from types import TracebackType
 from typing import Any, ClassVar, Literal
 
-from ottla.compat.confluent_kafka.schema_registry._oauth import (
-    _CustomOAuthClient,
-    _OAuthAzureIMDSClient,
-    _OAuthClient,
-)
 from ottla.compat.confluent_kafka.schema_registry._operations import (
     _urlencode,
     page_of,
 )
-from ottla.compat.confluent_kafka.schema_registry._rest import _BaseRestClient, _RestClient
+from ottla.compat.confluent_kafka.schema_registry._rest import _BaseRestClient
 from ottla.compat.confluent_kafka.schema_registry._schema_documents import (
     RegisteredSchema,
     Schema,
@@ -22,6 +18,12 @@ from ottla.compat.confluent_kafka.schema_registry._schema_documents import (
 )
 from ottla.compat.confluent_kafka.schema_registry._steps import run
 from ottla.compat.confluent_kafka.schema_registry._sync._management import Management
+from ottla.compat.confluent_kafka.schema_registry._sync._rest_client import _RestClient
+from ottla.compat.confluent_kafka.schema_registry._sync._tokens import (
+    _CustomOAuthClient,
+    _OAuthAzureIMDSClient,
+    _OAuthClient,
+)
 
 __all__ = [
     "SchemaRegistryClient",
@@ -35,7 +37,7 @@ __all__ = [
 
 
 class SchemaRegistryClient(Management):
-    """A client of a schema registry.
+    """The blocking client of a schema registry.
 
     Args:
         conf: the configuration: ``url`` with one address or several with commas, ``timeout`` in

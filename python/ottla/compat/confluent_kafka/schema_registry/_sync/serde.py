@@ -1,3 +1,4 @@
+# Made by tools/twins.py from ../_async/serde.py: change that file.
 """The blocking serializers and deserializers: their base classes, and how builders make them."""
 
 from __future__ import annotations
@@ -81,6 +82,10 @@ class BaseSerde(SerdeCore):
 
     _associated = AssociatedNameStrategy
 
+    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
+        """Take a function that returns the id of the Kafka cluster, for associated subjects."""
+        self._resolve_cluster_id(resolver)
+
     def close(self) -> None:
         """Close what belongs to this object alone: its rule registry's members, its own client."""
         run(self._close())
@@ -121,7 +126,7 @@ _S = TypeVar("_S", bound=Any)
 def build_serde(
     schema_registry_client: SchemaRegistryClient | None,
     schema_registry_conf: dict[str, Any] | None,
-    construct: Callable[[SchemaRegistryClient | None], _S],
+    construct: Callable[[SchemaRegistryClient | None], Any],
     init: Callable[[_S], None] | None = None,
 ) -> _S:
     """Make a serializer or deserializer, with a client that it owns unless one is given.
@@ -144,7 +149,7 @@ def build_serde(
     if schema_registry_conf is not None:
         client = SchemaRegistryClient.new_client(schema_registry_conf)
     try:
-        serde = construct(client)
+        serde: _S = construct(client)
     except BaseException:
         if owned and client is not None:
             _closed(client.close)

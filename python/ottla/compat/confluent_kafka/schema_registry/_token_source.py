@@ -6,7 +6,6 @@ as a registry is, with a pause before each attempt. No error shows the secret or
 
 from __future__ import annotations
 
-import asyncio
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -16,12 +15,8 @@ from urllib.parse import urlencode
 
 from ottla.compat.confluent_kafka.schema_registry import _transport
 from ottla.compat.confluent_kafka.schema_registry._backoff import full_jitter
-from ottla.compat.confluent_kafka.schema_registry._steps import Steps, run, run_async
-from ottla.compat.confluent_kafka.schema_registry.common._oauthbearer import (
-    _AsyncBearerFieldProvider,
-    _BearerFieldProvider,
-    bearer_fields,
-)
+from ottla.compat.confluent_kafka.schema_registry._steps import Steps
+from ottla.compat.confluent_kafka.schema_registry._token_config import bearer_fields
 from ottla.compat.confluent_kafka.schema_registry.error import OAuthTokenError
 
 
@@ -34,7 +29,7 @@ class _Client:
     scope: str
 
 
-class _TokenSource:
+class TokenSource:
     """A token and its renewal, for both twins."""
 
     session: Any
@@ -96,7 +91,9 @@ class _TokenSource:
         return bearer_fields(token, self.logical_cluster, self.identity_pool)
 
 
-class _OpenIdSource(_TokenSource):
+class OpenIdSource(TokenSource):
+    """Tokens of an OpenID provider."""
+
     def __init__(
         self,
         client_id: str,
@@ -116,6 +113,7 @@ class _OpenIdSource(_TokenSource):
         self.token_endpoint = token_endpoint
 
     def token_expired(self) -> bool:
+        """Return whether the token is to be renewed."""
         return self._expires("expires_at")
 
     def _request(self) -> Any:
@@ -127,7 +125,9 @@ class _OpenIdSource(_TokenSource):
         )
 
 
-class _AzureSource(_TokenSource):
+class AzureSource(TokenSource):
+    """Tokens of Azure's metadata service."""
+
     def __init__(
         self,
         token_endpoint: str,
@@ -143,91 +143,8 @@ class _AzureSource(_TokenSource):
         self.token_endpoint = token_endpoint
 
     def token_expired(self) -> bool:
+        """Return whether the token is to be renewed."""
         return self._expires("expires_on")
 
     def _request(self) -> Any:
         return self.session.request("GET", self.token_endpoint, headers={"Metadata": "true"})
-
-
-class _BlockingSource(_TokenSource, _BearerFieldProvider):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.session = _transport.Session()
-
-    def get_bearer_fields(self) -> dict[str, Any]:
-        return self._fields(self.get_access_token())
-
-    def get_access_token(self) -> str:
-        if not self.token or self.token_expired():
-            self.generate_access_token()
-        return self.token
-
-    def fetch_token(self) -> str:
-        return run(self._fetch())
-
-    def generate_access_token(self) -> None:
-        run(self._renew(self.fetch_token, time.sleep))
-
-
-class _AsyncSource(_TokenSource, _AsyncBearerFieldProvider):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.session = _transport.AsyncSession()
-
-    async def get_bearer_fields(self) -> dict[str, Any]:
-        return self._fields(await self.get_access_token())
-
-    async def get_access_token(self) -> str:
-        if not self.token or self.token_expired():
-            await self.generate_access_token()
-        return self.token
-
-    async def fetch_token(self) -> str:
-        return await run_async(self._fetch())
-
-    async def generate_access_token(self) -> None:
-        await run_async(self._renew(self.fetch_token, asyncio.sleep))
-
-
-class _OAuthClient(_BlockingSource, _OpenIdSource):
-    """Tokens of an OpenID provider."""
-
-
-class _OAuthAzureIMDSClient(_BlockingSource, _AzureSource):
-    """Tokens of Azure's metadata service."""
-
-
-class _AsyncOAuthClient(_AsyncSource, _OpenIdSource):
-    """Tokens of an OpenID provider, for asyncio."""
-
-
-class _AsyncOAuthAzureIMDSClient(_AsyncSource, _AzureSource):
-    """Tokens of Azure's metadata service, for asyncio."""
-
-
-class _CustomOAuthClient(_BearerFieldProvider):
-    """Tokens of the application's own function."""
-
-    def __init__(
-        self, custom_function: Callable[[dict[str, Any]], Any], custom_config: dict[str, Any]
-    ) -> None:
-        self.custom_function = custom_function
-        self.custom_config = custom_config
-
-    def get_bearer_fields(self) -> dict[str, Any]:
-        fields: dict[str, Any] = self.custom_function(self.custom_config)
-        return fields
-
-
-class _AsyncCustomOAuthClient(_AsyncBearerFieldProvider):
-    """Tokens of the application's own coroutine function."""
-
-    def __init__(
-        self, custom_function: Callable[[dict[str, Any]], Any], custom_config: dict[str, Any]
-    ) -> None:
-        self.custom_function = custom_function
-        self.custom_config = custom_config
-
-    async def get_bearer_fields(self) -> dict[str, Any]:
-        fields: dict[str, Any] = await self.custom_function(self.custom_config)
-        return fields

@@ -1,0 +1,1 @@
+"""The Kafka protocol, of which only what instrumentation imports is here."""

@@ -1,0 +1,130 @@
+"""One real broker for all frameworks, environments for them, and a second opinion on topics.
+
+A test takes `framework` for the environment of its framework, whose name is the module's
+`FRAMEWORK`: the name of a file in requirements/frameworks. `broker` is Kafka, `broker.topic()`
+a new topic, `broker.records(topic)` what confluent-kafka reads from it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+
+from tests.support.frameworks import Framework
+from tests.support.kafka_cluster import KafkaCluster
+from tests.support.waiting import wait_until
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record as librdkafka reads it."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+class Broker:
+    """A broker, and what the tests do on it without the client under test."""
+
+    def __init__(self, kafka: KafkaCluster) -> None:
+        self.kafka = kafka
+        self.bootstrap = kafka.bootstrap
+        # What the examples read.
+        self.env = {"KAFKA": kafka.bootstrap}
+
+    def topic(self, stem: str, partitions: int = 2, config: Mapping[str, str] | None = None) -> str:
+        """Create a topic with a name that no other test has."""
+        name = f"{stem}-{uuid.uuid4().hex[:8]}"
+        self.kafka.create_topic(name, partitions, 1, config)
+        return name
+
+    def produce(self, topic: str, records: list[tuple[bytes | None, bytes]]) -> None:
+        """Write records, partitioned by their keys as Java does, and wait for them."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "partitioner": "murmur2_random"})
+        for key, value in records:
+            producer.produce(topic, value, key)
+        assert producer.flush(60) == 0
+
+    def records(self, topic: str, partitions: int = 2) -> list[Record]:
+        """Return all committed records, in order of their partitions and offsets."""
+        with self._consumer("second-opinion") as consumer:
+            consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
+            found: list[Record] = []
+            left = set(range(partitions))
+
+            def read() -> bool:
+                for message in consumer.consume(10_000, timeout=0.2):
+                    error = message.error()
+                    if error is None:
+                        found.append(_record(message))
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        left.discard(message.partition())
+                return not left
+
+            wait_until(read)
+        return sorted(found, key=lambda record: (record.partition, record.offset))
+
+    def values(self, topic: str, partitions: int = 2) -> list[bytes | None]:
+        """Return the values of all committed records."""
+        return [record.value for record in self.records(topic, partitions)]
+
+    def wait_for_values(self, topic: str, count: int, partitions: int = 2) -> list[bytes | None]:
+        """Wait until a topic has some committed records, and return the values of all."""
+        wait_until(lambda: self._end(topic, partitions) >= count)
+        wait_until(lambda: len(self.values(topic, partitions)) >= count)
+        return self.values(topic, partitions)
+
+    def committed(self, group: str, topic: str, partitions: int = 2) -> list[int]:
+        """Return a group's committed offset of each partition; 0 where there is none."""
+        with self._consumer(group) as consumer:
+            asked = [TopicPartition(topic, index) for index in range(partitions)]
+            return [max(0, one.offset) for one in consumer.committed(asked, timeout=60)]
+
+    def wait_until_all_committed(self, group: str, topic: str, partitions: int = 2) -> None:
+        """Wait until a group has committed the ends of all partitions."""
+        ends = [self.kafka.end_offset(topic, index) for index in range(partitions)]
+        wait_until(lambda: self.committed(group, topic, partitions) == ends)
+
+    def _consumer(self, group: str) -> AbstractContextManager[Consumer]:
+        config = {"enable.auto.commit": False, "enable.partition.eof": True, "log_level": 0}
+        return closing(Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, **config}))
+
+    def _end(self, topic: str, partitions: int) -> int:
+        return sum(self.kafka.end_offset(topic, index) for index in range(partitions))
+
+
+def _record(message: Message) -> Record:
+    partition, offset = message.partition(), message.offset()
+    assert partition is not None
+    assert offset is not None
+    headers: Any = message.headers() or ()
+    return Record(partition, offset, message.key(), message.value(), tuple(headers))
+
+
+@pytest.fixture(scope="session")
+def _kafka_session() -> Iterator[KafkaCluster]:
+    """One broker: nothing here is about replicas."""
+    with KafkaCluster(brokers=1) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def broker(kafka: KafkaCluster) -> Broker:
+    """The session's broker."""
+    return Broker(kafka)
+
+
+@pytest.fixture(scope="module")
+def framework(request: pytest.FixtureRequest) -> Framework:
+    """The environment of the framework that the module's FRAMEWORK names."""
+    name: str = request.module.FRAMEWORK
+    return Framework(name)

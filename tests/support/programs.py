@@ -1,0 +1,105 @@
+"""Programs in processes of their own, whose output is read while they run.
+
+Invariants: nothing that a program started outlives it, since `kill` ends its whole process group;
+every wait has a deadline, and a failure shows the output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+TIMEOUT = 120.0
+
+
+class Program:
+    """A running program, whose standard error is part of its output."""
+
+    def __init__(self, command: Sequence[str], directory: Path, env: Mapping[str, str]) -> None:
+        self.command = list(command)
+        self.output = ""
+        self._grown = threading.Condition()
+        self._ended = False
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=directory,
+            env=dict(env),
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout:
+            for line in self.process.stdout:
+                with self._grown:
+                    self.output += line
+                    self._grown.notify_all()
+        with self._grown:
+            self._ended = True
+            self._grown.notify_all()
+
+    def wait_for(self, pattern: str, times: int = 1, timeout: float = TIMEOUT) -> list[str]:
+        """Wait until the output has a pattern some times; return the matches.
+
+        The test fails after the timeout, or if the program ends before.
+        """
+        found = re.compile(pattern, re.MULTILINE)
+
+        def settled() -> bool:
+            return self._ended or len(found.findall(self.output)) >= times
+
+        with self._grown:
+            self._grown.wait_for(settled, timeout)
+            matches = [match.group() for match in found.finditer(self.output)]
+        assert len(matches) >= times, f"no {pattern!r} {times} times in:\n{self}"
+        return matches
+
+    def end(self, *, code: int | None = 0, timeout: float = TIMEOUT) -> str:
+        """Wait for its end, check the exit code unless it is None, and return the output."""
+        try:
+            ended = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"not ended after {timeout:.0f} s:\n{self}") from None
+        self._reader.join(timeout)
+        assert code in (None, ended), f"ended with {ended}:\n{self}"
+        return self.output
+
+    def stop(self, *, code: int | None = 0, timeout: float = TIMEOUT) -> str:
+        """Send SIGTERM to the program, as a service manager does, and wait for its end."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.end(code=code, timeout=timeout)
+
+    def kill(self) -> None:
+        """Send SIGKILL to the program and to all that it started."""
+        # The group exists as long as one process of it does.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.end(code=None)
+
+    def __str__(self) -> str:
+        return f"$ {' '.join(self.command)}\n{self.output}"
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
