@@ -10,6 +10,7 @@ entry of the list is stale; or if a suite could not run. The report is .ottla-bu
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +26,8 @@ _NOT_RUN = "no result is stored"
 
 def main(arguments: Sequence[str]) -> int:
     """Run the selected suites, or all."""
+    # As Ctrl-C does, it ends the process of a suite, and its broker.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     options = _parse(arguments)
     if options.list:
         print("\n".join(f"{suite.name:30}{suite.title}" for suite in SUITES))

@@ -27,9 +27,7 @@ _CONFIG = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
     "allow.everyone.if.no.acl.found": "true",
-    # Tests let locks of share groups, and sessions of members, expire.
-    "group.share.record.lock.duration.ms": "1000",
-    "group.share.min.record.lock.duration.ms": "1000",
+    # Tests let sessions of members expire.
     "group.min.session.timeout.ms": "1000",
     # Records have timestamps of past years.
     "log.retention.ms": "-1",
@@ -38,11 +36,7 @@ _CONFIG = {
     "transaction.state.log.num.partitions": "2",
 }
 # Tests describe groups, and expect Kafka's defaults.
-_DEFAULTS_OF_KAFKA = (
-    "group.consumer.heartbeat.interval.ms",
-    "group.consumer.min.session.timeout.ms",
-    "group.consumer.min.heartbeat.interval.ms",
-)
+_DEFAULTS_OF_KAFKA = ("group.consumer.", "group.share.", "group.streams.")
 
 
 @contextlib.contextmanager
@@ -74,7 +68,7 @@ class _PeerKafka(KafkaCluster):
             _check_free(broker.fixed_port)
         super().__init__(1, config=self._properties)
         [node] = self.nodes.values()
-        for key in _DEFAULTS_OF_KAFKA:
+        for key in [key for key in node.properties if key.startswith(_DEFAULTS_OF_KAFKA)]:
             del node.properties[key]
         node.properties |= {**_CONFIG, **broker.config}
 

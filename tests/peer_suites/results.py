@@ -10,9 +10,6 @@ from pathlib import Path
 from tests.peer_suites.comparison import CRASHED, MISSING, Comparison, compare
 from tests.peer_suites.suite import Difference
 
-# The status of pytest.
-_INTERRUPTED = 2
-
 
 @dataclass
 class Read:
@@ -21,16 +18,20 @@ class Read:
     Attributes:
         collected: the tests that were collected.
         outcomes: the outcomes; a test that started and did not end has crashed.
-        started: whether a test started.
-        finished: whether pytest came to its end.
         details: the first line of each failure.
     """
 
     collected: list[str] = field(default_factory=list)
     outcomes: dict[str, str] = field(default_factory=dict)
-    started: bool = False
-    finished: bool = False
     details: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all collected tests have outcomes.
+
+        Not so if a test ends the process or, by a SIGINT of its own that comes too late, pytest.
+        """
+        return all(test in self.outcomes for test in self.collected)
 
     @property
     def all_outcomes(self) -> dict[str, str]:
@@ -50,19 +51,16 @@ def read(file: Path) -> Read:
         if "collected" in document:
             # The process before this one ended in a test.
             _crashed(found, running)
-            running, found.finished = None, False
+            running = None
             # A run that goes on does not collect what ran before.
             found.collected += [t for t in document["collected"] if t not in found.collected]
         elif "started" in document:
-            running, found.started, found.finished = document["started"], True, False
+            running = document["started"]
         elif "test" in document:
             running = None
             found.outcomes[document["test"]] = document["outcome"]
             if document.get("detail"):
                 found.details[document["test"]] = document["detail"]
-        elif "finished" in document:
-            # A test's own SIGINT may come too late, and interrupt pytest.
-            found.finished = document["finished"] != _INTERRUPTED
     _crashed(found, running)
     return found
 

@@ -55,8 +55,8 @@ class _Run:
             # What has an outcome does not run again.
             selection = {"excluded": [*self.suite.excluded, *read.outcomes], "only": only}
             status = self._process(side, addresses, selection, file, log)
-            read = results.read(file)
-            if read.finished or not read.started:
+            before, read = read, results.read(file)
+            if read.complete or len(read.outcomes) == len(before.outcomes):
                 break
         if not read.collected and not read.outcomes:
             raise RuntimeError(f"{self.suite.name}, {side}: pytest ended with {status}; see {log}")

@@ -66,9 +66,6 @@ class _Results:
         outcome, detail = self._outcomes.pop(nodeid, ("failed", "no report"))
         self._write(test=nodeid, outcome=outcome, detail=detail)
 
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        self._write(finished=int(exitstatus))
-
     def _is_excluded(self, nodeid: str) -> bool:
         if self._only is not None and nodeid not in self._only:
             return True
