@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.frameworks.conftest import Broker
+from tests.support.framework_pages import program as printed
 from tests.support.frameworks import Framework, Way
 
 FRAMEWORK = "bytewax"
@@ -53,8 +54,9 @@ def test_a_flow_that_ends_at_the_end_of_the_topic(
     broker.create("payments", "totals")
     broker.produce("payments", payments(range(200)))
     started = time.time()
-    program = ("-m", "bytewax.run", "bytewax_totals:flow")
-    framework.run(way, "confluent_kafka", *program, env={**broker.env, "TAIL": "no"})
+    program = printed("bytewax", "bytewax.run")
+    flow = program[: program.index("-r")]
+    framework.run(way, "confluent_kafka", *flow, env={**broker.env, "TAIL": "no"})
     assert sorted(written(broker)) == sorted(expected(range(200)).items())
     # The connector's default of a timestamp is 0, which means now.
     assert min(record.timestamp for record in broker.records("totals")) > started - 60
@@ -66,18 +68,12 @@ def test_recovery_after_a_kill(
 ) -> None:
     """Records may be written again after a kill, but none is lost, and the state is right."""
     broker.create("payments", "totals")
-    framework.run(way, "confluent_kafka", "-m", "bytewax.recovery", str(tmp_path), "1")
-    program = (
-        "-m",
-        "bytewax.run",
-        "bytewax_totals:flow",
-        "-r",
-        str(tmp_path),
-        "-s",
-        "1",
-        "-b",
-        "0",
+    store = str(tmp_path / "recovery")
+    create, program = (
+        [store if word == "recovery" else word for word in printed("bytewax", name)]
+        for name in ("bytewax.recovery", "bytewax.run")
     )
+    framework.run(way, "confluent_kafka", *create)
     broker.produce("payments", payments(range(200)))
     with framework.start(way, "confluent_kafka", *program, env=broker.env) as first:
         broker.wait_for_values("totals", 200)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.frameworks.conftest import Broker
+from tests.support.framework_pages import program as printed
 from tests.support.frameworks import Framework, Way
 from tests.support.waiting import wait_until
 
@@ -27,7 +28,7 @@ def read(ledger: Path) -> list[str]:
 
 @pytest.mark.parametrize("way", ["command", "original"])
 def test_a_queue_of_kombu(way: Way, broker: Broker, framework: Framework) -> None:
-    output = framework.run(way, "confluent_kafka", "kombu_jobs.py", env=broker.env)
+    output = framework.run(way, "confluent_kafka", *printed("celery", "kombu_jobs"), env=broker.env)
     assert re.findall(r"^job (\d+)$", output, re.MULTILINE) == [str(i) for i in range(20)]
     assert len(broker.values("jobs", 1)) == 20
     broker.wait_until_all_committed("jobs-consumer-group", "jobs", 1)
@@ -40,10 +41,8 @@ def test_each_task_is_executed_once(
     """In two forked processes, each replaced after ten tasks; a retry is sent by such a process."""
     ledger = tmp_path / "ledger"
     env = {**broker.env, "LEDGER": str(ledger)}
-    framework.run(way, "confluent_kafka", "celery_shop.py", env=env)
-    options = ["--concurrency", "2", "--max-tasks-per-child", "10", "--loglevel", "INFO"]
-    options += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    worker = ("-m", "celery", "-A", "celery_shop", "worker", *options)
+    framework.run(way, "confluent_kafka", *printed("celery", "celery_shop.py"), env=env)
+    worker = (*printed("celery", "worker"), "--max-tasks-per-child", "10", "--loglevel", "INFO")
     with framework.start(way, "confluent_kafka", *worker, env=env) as running:
         wait_until(lambda: len(read(ledger)) >= TASKS.total())
         broker.wait_until_all_committed("shop-consumer-group", "shop")

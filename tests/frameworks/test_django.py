@@ -10,6 +10,7 @@ import pytest
 
 from tests.frameworks.conftest import Broker
 from tests.support import web
+from tests.support.framework_pages import program as printed
 from tests.support.frameworks import EXAMPLES, Framework, Way
 from tests.support.ports import free_ports
 from tests.support.waiting import wait_until
@@ -28,7 +29,7 @@ def test_views_in_forked_workers_produce(
     broker.create("orders")
     (port,) = free_ports(1)
     base = f"http://127.0.0.1:{port}"
-    gunicorn = ("-m", "gunicorn", *preload, "--workers", "2", "--bind", f"127.0.0.1:{port}", "wsgi")
+    gunicorn = [word.replace(":8000", f":{port}") for word in printed("django", "gunicorn")]
     placed: dict[int, dict[str, Any]] = {}
     queued: dict[int, int] = {}
 
@@ -39,7 +40,7 @@ def test_views_in_forked_workers_produce(
         queued[number] = web.post(f"{base}/queue/{number}", b'{"waits": false}')["worker"]
 
     with framework.start(
-        way, "confluent_kafka", *gunicorn, env=broker.env, directory=SHOP
+        way, "confluent_kafka", *gunicorn, *preload, env=broker.env, directory=SHOP
     ) as server:
         wait_until(lambda: web.responds(f"{base}/"))
         numbers = iter(range(100_000))
@@ -67,7 +68,7 @@ def test_a_management_command_consumes(way: Way, broker: Broker, framework: Fram
     broker.create("orders", "invoices")
     for ids in (range(30), range(30, 50)):
         broker.produce("orders", [(b"%d" % i, json.dumps({"id": i}).encode()) for i in ids])
-        program = ("manage.py", "bill")
+        program = printed("django", "bill")
         with framework.start(
             way, "confluent_kafka", *program, env=broker.env, directory=SHOP
         ) as command:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.frameworks.conftest import Broker
 from tests.support import web
+from tests.support.framework_pages import program as printed
 from tests.support.frameworks import Framework, Way
 from tests.support.ports import free_ports
 from tests.support.waiting import wait_until
@@ -24,7 +25,7 @@ def test_two_workers_produce_and_consume(way: Way, broker: Broker, framework: Fr
     broker.create("orders", "invoices")
     (port,) = free_ports(1)
     base = f"http://127.0.0.1:{port}"
-    uvicorn = ("-m", "uvicorn", "fastapi_orders:app", "--workers", "2", "--port", str(port))
+    uvicorn = [word.replace("8000", str(port)) for word in printed("fastapi", "uvicorn")]
     placed: dict[int, dict[str, Any]] = {}
 
     def place(number: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.frameworks.conftest import Broker
+from tests.support.framework_pages import program as printed
 from tests.support.frameworks import Client, Framework, Way
 from tests.support.waiting import wait_until
 
@@ -42,10 +43,10 @@ def test_orders_are_billed_and_added_up_once_each(
 ) -> None:
     """Over a restart, with records that the handler rejects once."""
     broker.create("orders", "invoices", "totals")
-    example = f"faststream_{client.partition('_')[0]}.py"
+    example = printed("faststream", f"faststream_{client.partition('_')[0]}.py")
     for ids in (range(100), range(100, 130)):
         broker.produce("orders", orders(ids))
-        with framework.start(way, client, example, env=broker.env) as program:
+        with framework.start(way, client, *example, env=broker.env) as program:
             everything = list(range(ids.stop))
             wait_until(lambda: added_up(broker) == everything)  # noqa: B023
             broker.wait_until_all_committed("billing", "orders")
@@ -64,7 +65,7 @@ def test_orders_are_billed_and_added_up_once_each(
 def test_the_command_line_of_faststream(way: Way, broker: Broker, framework: Framework) -> None:
     broker.create("orders", "invoices", "totals")
     broker.produce("orders", orders(range(20)))
-    program = ("-m", "faststream", "run", "faststream_confluent:app")
+    program = printed("faststream", "faststream_confluent:app")
     with framework.start(way, "confluent_kafka", *program, env=broker.env) as running:
         wait_until(lambda: added_up(broker) == list(range(20)))
         running.stop()
@@ -75,7 +76,7 @@ def test_workers_are_new_processes_in_which_install_runs_again(
 ) -> None:
     broker.create("orders", "invoices", "totals")
     broker.produce("orders", orders(range(40)))
-    program = ("-m", "faststream", "run", "faststream_aiokafka:app", "--workers", "2")
+    program = printed("faststream", "--workers 2")
     with framework.start("program", "aiokafka", *program, env=broker.env) as running:
         wait_until(lambda: set(added_up(broker)) == set(range(40)))
         running.stop()

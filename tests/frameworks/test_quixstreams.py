@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from tests.frameworks.conftest import Broker
+from tests.support.framework_pages import program as printed
 from tests.support.frameworks import Framework, Way
 
 FRAMEWORK = "quixstreams"
 pytestmark = [pytest.mark.deep, pytest.mark.cluster]
 
-ACCOUNTS, TOPIC = 5, "changelog__accounts--payments--default"
+EXAMPLE = printed("quix-streams", "quix_totals.py")
+ACCOUNTS, CHANGELOG = 5, "changelog__accounts--payments--default"
 
 
 def payments(ids: range) -> list[tuple[bytes | None, bytes]]:
@@ -54,18 +56,18 @@ def test_exactly_once_through_a_kill(
     broker.create("payments", "totals")
     broker.produce("payments", payments(range(300)))
     env = {**broker.env, "STATE": str(tmp_path / "first")}
-    with framework.start(way, "confluent_kafka", "quix_totals.py", env=env) as first:
+    with framework.start(way, "confluent_kafka", *EXAMPLE, env=env) as first:
         broker.wait_for_values("totals", 100)
         first.kill()
     broker.produce("payments", payments(range(300, 500)))
     if state != "kept":
         env["STATE"] = str(tmp_path / "second")
-    with framework.start(way, "confluent_kafka", "quix_totals.py", env=env) as second:
+    with framework.start(way, "confluent_kafka", *EXAMPLE, env=env) as second:
         broker.wait_for_values("totals", 500)
         broker.wait_until_all_committed("accounts", "payments")
         second.stop()
     assert totals_of(broker) == expected(range(500))
-    assert broker.values(TOPIC)
+    assert broker.values(CHANGELOG)
 
 
 @pytest.mark.parametrize("way", ["command", "original"])
@@ -76,11 +78,11 @@ def test_at_least_once_through_a_kill(
     broker.create("payments", "totals")
     broker.produce("payments", payments(range(300)))
     env = {**broker.env, "GUARANTEE": "at-least-once", "STATE": str(tmp_path / "state")}
-    with framework.start(way, "confluent_kafka", "quix_totals.py", env=env) as first:
+    with framework.start(way, "confluent_kafka", *EXAMPLE, env=env) as first:
         broker.wait_for_values("totals", 100)
         first.kill()
     broker.produce("payments", payments(range(300, 500)))
-    with framework.start(way, "confluent_kafka", "quix_totals.py", env=env) as second:
+    with framework.start(way, "confluent_kafka", *EXAMPLE, env=env) as second:
         broker.wait_until_all_committed("accounts", "payments")
         second.stop()
     totals, once = totals_of(broker), expected(range(500))
