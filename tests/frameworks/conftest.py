@@ -9,6 +9,7 @@ Invariant: a test finds a broker without topics and groups, so that programs may
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
@@ -50,6 +51,12 @@ class Broker:
         self.bootstrap = kafka.bootstrap
         # What the examples read.
         self.env = {"KAFKA": kafka.bootstrap}
+
+    def topic(self, stem: str, partitions: int = 2) -> str:
+        """Create a topic with a name that no other test has."""
+        name = f"{stem}-{uuid.uuid4().hex[:8]}"
+        self.create(name, partitions=partitions)
+        return name
 
     def create(self, *topics: str, partitions: int = 2) -> None:
         """Create topics."""

@@ -1,7 +1,7 @@
 """Programs in processes of their own, whose output is read while they run.
 
 Invariants: nothing that a program started outlives it, since `kill` ends its whole process group;
-every wait has a deadline, and a failure shows the output.
+every wait has a deadline, and a failure inside its `with` block shows the output.
 """
 
 from __future__ import annotations
@@ -103,3 +103,6 @@ class Program:
         trace: TracebackType | None,
     ) -> None:
         self.kill()
+        if error is not None:
+            # pytest shows it with the failure.
+            print(self)
