@@ -76,9 +76,9 @@ def test_recovery_after_a_kill(
     framework.run(way, "confluent_kafka", *create)
     broker.produce("payments", payments(range(200)))
     with framework.start(way, "confluent_kafka", *program, env=broker.env) as first:
-        broker.wait_for_values("totals", 200)
+        first.wait_until(lambda: broker.count("totals") >= 200)
         broker.produce("payments", payments(range(200, 250)))
-        broker.wait_for_values("totals", 210)
+        first.wait_until(lambda: broker.count("totals") >= 210)
         first.kill()
     broker.produce("payments", payments(range(250, 300)))
     env = {**broker.env, "TAIL": "no"}

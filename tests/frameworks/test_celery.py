@@ -31,7 +31,7 @@ def test_a_queue_of_kombu(way: Way, broker: Broker, framework: Framework) -> Non
     output = framework.run(way, "confluent_kafka", *printed("celery", "kombu_jobs"), env=broker.env)
     assert re.findall(r"^job (\d+)$", output, re.MULTILINE) == [str(i) for i in range(20)]
     assert len(broker.values("jobs", 1)) == 20
-    broker.wait_until_all_committed("jobs-consumer-group", "jobs", 1)
+    wait_until(lambda: broker.all_committed("jobs-consumer-group", "jobs", 1))
 
 
 @pytest.mark.parametrize("way", ["program", "original"])
@@ -44,8 +44,8 @@ def test_each_task_is_executed_once(
     framework.run(way, "confluent_kafka", *printed("celery", "celery_shop.py"), env=env)
     worker = (*printed("celery", "worker"), "--max-tasks-per-child", "10", "--loglevel", "INFO")
     with framework.start(way, "confluent_kafka", *worker, env=env) as running:
-        wait_until(lambda: len(read(ledger)) >= TASKS.total())
-        broker.wait_until_all_committed("shop-consumer-group", "shop")
+        running.wait_until(lambda: len(read(ledger)) >= TASKS.total())
+        running.wait_until(lambda: broker.all_committed("shop-consumer-group", "shop"))
         running.stop()
     lines = [line.split(" ", 1) for line in read(ledger)]
     assert Counter(what for _, what in lines) == TASKS

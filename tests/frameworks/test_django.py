@@ -13,7 +13,6 @@ from tests.support import web
 from tests.support.framework_pages import program as printed
 from tests.support.frameworks import EXAMPLES, Framework, Way
 from tests.support.ports import free_ports
-from tests.support.waiting import wait_until
 
 FRAMEWORK = "django"
 pytestmark = [pytest.mark.deep, pytest.mark.cluster]
@@ -42,7 +41,7 @@ def test_views_in_forked_workers_produce(
     with framework.start(
         way, "confluent_kafka", *gunicorn, *preload, env=broker.env, directory=SHOP
     ) as server:
-        wait_until(lambda: web.responds(f"{base}/"))
+        server.wait_until(lambda: web.responds(f"{base}/"))
         numbers = iter(range(100_000))
 
         def both_workers_have_served() -> bool:
@@ -51,7 +50,7 @@ def test_views_in_forked_workers_produce(
                 list(threads.map(queue, [next(numbers) for _ in range(20)]))
             return len(set(queued.values()) & {one["worker"] for one in placed.values()}) == 2
 
-        wait_until(both_workers_have_served)
+        server.wait_until(both_workers_have_served)
         # Workers write what is queued before they end.
         server.stop()
     records = {int(record.key or b""): record for record in broker.records("orders")}
@@ -72,7 +71,7 @@ def test_a_management_command_consumes(way: Way, broker: Broker, framework: Fram
         with framework.start(
             way, "confluent_kafka", *program, env=broker.env, directory=SHOP
         ) as command:
-            broker.wait_until_all_committed("billing", "orders")
+            command.wait_until(lambda: broker.all_committed("billing", "orders"))
             command.stop()
     written = sorted(json.loads(value or b"")["id"] for value in broker.values("invoices"))
     assert written == list(range(50))

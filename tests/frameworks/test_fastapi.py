@@ -14,7 +14,6 @@ from tests.support import web
 from tests.support.framework_pages import program as printed
 from tests.support.frameworks import Framework, Way
 from tests.support.ports import free_ports
-from tests.support.waiting import wait_until
 
 FRAMEWORK = "fastapi"
 pytestmark = [pytest.mark.deep, pytest.mark.cluster]
@@ -34,7 +33,7 @@ def test_two_workers_produce_and_consume(way: Way, broker: Broker, framework: Fr
 
     with framework.start(way, "aiokafka", *uvicorn, env=broker.env) as server:
         # A rebalance during the test could repeat a record whose offset is not committed yet.
-        wait_until(lambda: broker.assigned("billing") == 2)
+        server.wait_until(lambda: broker.assigned("billing") == 2)
         numbers = iter(range(100_000))
 
         def both_workers_have_served() -> bool:
@@ -42,8 +41,8 @@ def test_two_workers_produce_and_consume(way: Way, broker: Broker, framework: Fr
                 list(threads.map(place, [next(numbers) for _ in range(20)]))
             return len({one["worker"] for one in placed.values()}) == 2
 
-        wait_until(both_workers_have_served)
-        broker.wait_until_all_committed("billing", "orders")
+        server.wait_until(both_workers_have_served)
+        server.wait_until(lambda: broker.all_committed("billing", "orders"))
         server.stop()
     records = {(record.partition, record.offset): record for record in broker.records("orders")}
     assert len(records) == len(placed)

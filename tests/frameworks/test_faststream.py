@@ -10,7 +10,6 @@ import pytest
 from tests.frameworks.conftest import Broker
 from tests.support.framework_pages import program as printed
 from tests.support.frameworks import Client, Framework, Way
-from tests.support.waiting import wait_until
 
 FRAMEWORK = "faststream"
 pytestmark = [pytest.mark.deep, pytest.mark.cluster]
@@ -48,9 +47,9 @@ def test_orders_are_billed_and_added_up_once_each(
         broker.produce("orders", orders(ids))
         with framework.start(way, client, *example, env=broker.env) as program:
             everything = list(range(ids.stop))
-            wait_until(lambda: added_up(broker) == everything)  # noqa: B023
-            broker.wait_until_all_committed("billing", "orders")
-            broker.wait_until_all_committed("ledger", "invoices")
+            program.wait_until(lambda: added_up(broker) == everything)  # noqa: B023
+            program.wait_until(lambda: broker.all_committed("billing", "orders"))
+            program.wait_until(lambda: broker.all_committed("ledger", "invoices"))
             program.stop()
     invoices = broker.records("invoices")
     assert sorted(one["id"] for one in decoded(broker.values("invoices"))) == everything
@@ -67,7 +66,7 @@ def test_the_command_line_of_faststream(way: Way, broker: Broker, framework: Fra
     broker.produce("orders", orders(range(20)))
     program = printed("faststream", "faststream_confluent:app")
     with framework.start(way, "confluent_kafka", *program, env=broker.env) as running:
-        wait_until(lambda: added_up(broker) == list(range(20)))
+        running.wait_until(lambda: added_up(broker) == list(range(20)))
         running.stop()
 
 
@@ -78,5 +77,5 @@ def test_workers_are_new_processes_in_which_install_runs_again(
     broker.produce("orders", orders(range(40)))
     program = printed("faststream", "--workers 2")
     with framework.start("program", "aiokafka", *program, env=broker.env) as running:
-        wait_until(lambda: set(added_up(broker)) == set(range(40)))
+        running.wait_until(lambda: set(added_up(broker)) == set(range(40)))
         running.stop()

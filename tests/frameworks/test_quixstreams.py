@@ -57,14 +57,14 @@ def test_exactly_once_through_a_kill(
     broker.produce("payments", payments(range(300)))
     env = {**broker.env, "STATE": str(tmp_path / "first")}
     with framework.start(way, "confluent_kafka", *EXAMPLE, env=env) as first:
-        broker.wait_for_values("totals", 100)
+        first.wait_until(lambda: broker.count("totals") >= 100)
         first.kill()
     broker.produce("payments", payments(range(300, 500)))
     if state != "kept":
         env["STATE"] = str(tmp_path / "second")
     with framework.start(way, "confluent_kafka", *EXAMPLE, env=env) as second:
-        broker.wait_for_values("totals", 500)
-        broker.wait_until_all_committed("accounts", "payments")
+        second.wait_until(lambda: broker.count("totals") >= 500)
+        second.wait_until(lambda: broker.all_committed("accounts", "payments"))
         second.stop()
     assert totals_of(broker) == expected(range(500))
     assert broker.values(CHANGELOG)
@@ -79,11 +79,11 @@ def test_at_least_once_through_a_kill(
     broker.produce("payments", payments(range(300)))
     env = {**broker.env, "GUARANTEE": "at-least-once", "STATE": str(tmp_path / "state")}
     with framework.start(way, "confluent_kafka", *EXAMPLE, env=env) as first:
-        broker.wait_for_values("totals", 100)
+        first.wait_until(lambda: broker.count("totals") >= 100)
         first.kill()
     broker.produce("payments", payments(range(300, 500)))
     with framework.start(way, "confluent_kafka", *EXAMPLE, env=env) as second:
-        broker.wait_until_all_committed("accounts", "payments")
+        second.wait_until(lambda: broker.all_committed("accounts", "payments"))
         second.stop()
     totals, once = totals_of(broker), expected(range(500))
     for account, running in once.items():

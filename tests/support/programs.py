@@ -12,11 +12,13 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
 TIMEOUT = 120.0
+_INTERVAL = 0.2
 
 
 class Program:
@@ -67,6 +69,19 @@ class Program:
             matches = [match.group() for match in found.finditer(self.output)]
         assert len(matches) >= times, f"no {pattern!r} {times} times in:\n{self}"
         return matches
+
+    def wait_until(self, condition: Callable[[], object], timeout: float = TIMEOUT) -> None:
+        """Wait until something holds that the program does; the test fails if the program ends."""
+        deadline = time.monotonic() + timeout
+        while True:
+            ended = self.process.poll() is not None
+            # The last thing that it did may be what the condition is about.
+            if condition():
+                return
+            assert not ended, f"ended with {self.process.returncode}"
+            assert time.monotonic() < deadline, "the condition did not hold within the deadline"
+            # Conditions ask the broker, which works for the program at the same time.
+            time.sleep(_INTERVAL)
 
     def end(self, *, code: int | None = 0, timeout: float = TIMEOUT) -> str:
         """Wait for its end, check the exit code unless it is None, and return the output."""

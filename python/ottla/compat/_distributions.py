@@ -7,8 +7,9 @@ Invariant: the version is the one whose interface the stand-in has, as in its ``
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
-from importlib.metadata import Distribution, Prepared
+from importlib.metadata import Distribution
 from pathlib import Path
 
 _MODULES = {"confluent-kafka": "confluent_kafka", "aiokafka": "aiokafka", "kafka-python": "kafka"}
@@ -38,6 +39,9 @@ def distributions(name: str | None, versions: dict[str, str]) -> Iterable[Distri
         versions: the version of each stand-in that is installed, by the name of its module.
     """
     for distribution, module in _MODULES.items():
-        asked = name is None or Prepared(name).normalized == Prepared(distribution).normalized
-        if asked and module in versions:
+        if module in versions and (name is None or _normalized(name) == distribution):
             yield _StandInDistribution(distribution, versions[module])
+
+
+def _normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
