@@ -68,9 +68,10 @@ def test_recovery_after_a_kill(
 ) -> None:
     """Records may be written again after a kill, but none is lost, and the state is right."""
     broker.create("payments", "totals")
-    store = str(tmp_path / "recovery")
+    store = tmp_path / "recovery"
+    store.mkdir()
     create, program = (
-        [store if word == "recovery" else word for word in printed("bytewax", name)]
+        [str(store) if word == "recovery" else word for word in printed("bytewax", name)]
         for name in ("bytewax.recovery", "bytewax.run")
     )
     framework.run(way, "confluent_kafka", *create)

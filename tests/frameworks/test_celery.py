@@ -41,7 +41,7 @@ def test_each_task_is_executed_once(
     """In two forked processes, each replaced after ten tasks; a retry is sent by such a process."""
     ledger = tmp_path / "ledger"
     env = {**broker.env, "LEDGER": str(ledger)}
-    framework.run(way, "confluent_kafka", *printed("celery", "celery_shop.py"), env=env)
+    framework.run(way, "confluent_kafka", *printed("celery", "celery_orders.py"), env=env)
     worker = (*printed("celery", "worker"), "--max-tasks-per-child", "10", "--loglevel", "INFO")
     with framework.start(way, "confluent_kafka", *worker, env=env) as running:
         running.wait_until(lambda: len(read(ledger)) >= TASKS.total())

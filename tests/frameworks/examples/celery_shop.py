@@ -33,10 +33,3 @@ def pay(self: Task, order: int) -> None:
         write(f"{os.getpid()} refused {order}")
         raise self.retry(countdown=0)
     write(f"{os.getpid()} paid {order}")
-
-
-if __name__ == "__main__":
-    for order in range(40):
-        bill.delay(order)
-    for order in range(10):
-        pay.delay(order)
