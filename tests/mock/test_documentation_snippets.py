@@ -184,7 +184,7 @@ EXPECTED = {
     ("docs/guides/stand-in.md", 8): Expected(
         r"^orders 3\n0 b'one'\n0 b'two'\n0 b'three'\n0 b'...'$",
     ),
-    ("docs/guides/stand-in.md", 9): Expected(r"shape: \(4, "),
+    ("docs/guides/stand-in.md", 9): Expected(r"shape: \(3, 7\)"),
     ("docs/start.md", 0): Expected(r"^[012] 0 b'order 0'\n[012] 1 b'order 1'\n[012] 2 b'order 2'$"),
     ("docs/start.md", 1): Expected("shape: \\(3, 4\\)"),
     ("docs/understand/cluster.md", 0): Expected(r"^0 is led by broker \d$"),
