@@ -73,6 +73,26 @@ def test_topics_configs_groups_and_records(mock_cluster: MockCluster) -> None:
     run(manage())
 
 
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_clients_log_in(mechanism: str) -> None:
+    async def write_and_read(cluster: MockCluster) -> None:
+        options: dict[str, Any] = {
+            "bootstrap_servers": cluster.bootstrap,
+            "security_protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": mechanism,
+            "sasl_plain_username": "user",
+            "sasl_plain_password": "secret",
+        }
+        async with AIOKafkaProducer(**options) as producer:
+            await producer.send_and_wait("orders", b"v")
+        reader = AIOKafkaConsumer("orders", auto_offset_reset="earliest", **options)
+        async with reader:
+            assert (await reader.getone()).value == b"v"
+
+    with MockCluster(users={"user": "secret"}) as cluster:
+        run(write_and_read(cluster))
+
+
 def test_responses_return_themselves_as_dicts(mock_cluster: MockCluster) -> None:
     """FastStream reads the result of creating topics in this form."""
 
@@ -106,23 +126,3 @@ def test_responses_return_themselves_as_dicts(mock_cluster: MockCluster) -> None
             assert deleted == {"topic": "made", "error_code": 0}
 
     run(manage())
-
-
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_clients_log_in(mechanism: str) -> None:
-    async def write_and_read(cluster: MockCluster) -> None:
-        options: dict[str, Any] = {
-            "bootstrap_servers": cluster.bootstrap,
-            "security_protocol": "SASL_PLAINTEXT",
-            "sasl_mechanism": mechanism,
-            "sasl_plain_username": "user",
-            "sasl_plain_password": "secret",
-        }
-        async with AIOKafkaProducer(**options) as producer:
-            await producer.send_and_wait("orders", b"v")
-        reader = AIOKafkaConsumer("orders", auto_offset_reset="earliest", **options)
-        async with reader:
-            assert (await reader.getone()).value == b"v"
-
-    with MockCluster(users={"user": "secret"}) as cluster:
-        run(write_and_read(cluster))
