@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import threading
@@ -27,8 +26,6 @@ class Program:
     def __init__(self, command: Sequence[str], directory: Path, env: Mapping[str, str]) -> None:
         self.command = list(command)
         self.output = ""
-        self._grown = threading.Condition()
-        self._ended = False
         self.process = subprocess.Popen(
             self.command,
             stdin=subprocess.DEVNULL,
@@ -47,28 +44,7 @@ class Program:
         assert self.process.stdout is not None
         with self.process.stdout:
             for line in self.process.stdout:
-                with self._grown:
-                    self.output += line
-                    self._grown.notify_all()
-        with self._grown:
-            self._ended = True
-            self._grown.notify_all()
-
-    def wait_for(self, pattern: str, times: int = 1, timeout: float = TIMEOUT) -> list[str]:
-        """Wait until the output has a pattern some times; return the matches.
-
-        The test fails after the timeout, or if the program ends before.
-        """
-        found = re.compile(pattern, re.MULTILINE)
-
-        def settled() -> bool:
-            return self._ended or len(found.findall(self.output)) >= times
-
-        with self._grown:
-            self._grown.wait_for(settled, timeout)
-            matches = [match.group() for match in found.finditer(self.output)]
-        assert len(matches) >= times, f"no {pattern!r} {times} times in:\n{self}"
-        return matches
+                self.output += line
 
     def wait_until(self, condition: Callable[[], object], timeout: float = TIMEOUT) -> None:
         """Wait until something holds that the program does; the test fails if the program ends."""
