@@ -1,20 +1,30 @@
 """One real broker for all frameworks, environments for them, and a second opinion on topics.
 
 A test takes `framework` for the environment of its framework, whose name is the module's
-`FRAMEWORK`: the name of a file in requirements/frameworks. `broker` is Kafka, `broker.topic()`
-a new topic, `broker.records(topic)` what confluent-kafka reads from it.
+`FRAMEWORK`: the name of a file in requirements/frameworks. `broker` is Kafka, `broker.create()`
+makes topics, `broker.records(topic)` is what confluent-kafka reads from one.
+
+Invariant: a test finds a broker without topics and groups, so that programs may use plain names.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupState,
+    KafkaError,
+    Message,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
 
 from tests.support.frameworks import Framework
 from tests.support.kafka_cluster import KafkaCluster
@@ -30,6 +40,7 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
+    timestamp: float
 
 
 class Broker:
@@ -41,11 +52,31 @@ class Broker:
         # What the examples read.
         self.env = {"KAFKA": kafka.bootstrap}
 
-    def topic(self, stem: str, partitions: int = 2, config: Mapping[str, str] | None = None) -> str:
+    def topic(self, stem: str, partitions: int = 2) -> str:
         """Create a topic with a name that no other test has."""
         name = f"{stem}-{uuid.uuid4().hex[:8]}"
-        self.kafka.create_topic(name, partitions, 1, config)
+        self.create(name, partitions=partitions)
         return name
+
+    def create(self, *topics: str, partitions: int = 2) -> None:
+        """Create topics."""
+        for topic in topics:
+            self.kafka.create_topic(topic, partitions, 1)
+
+    def clear(self) -> None:
+        """Delete all groups and topics, once the members of the groups have left or expired."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+
+        def delete_groups() -> bool:
+            groups = [group.group_id for group in admin.list_consumer_groups().result(60).valid]
+            for deleted in admin.delete_consumer_groups(groups).values() if groups else ():
+                deleted.exception(60)
+            return not groups
+
+        wait_until(delete_groups)
+        for topic in admin.list_topics(timeout=60).topics:
+            if not topic.startswith("__"):
+                self.kafka.delete_topic(topic)
 
     def produce(self, topic: str, records: list[tuple[bytes | None, bytes]]) -> None:
         """Write records, partitioned by their keys as Java does, and wait for them."""
@@ -77,11 +108,11 @@ class Broker:
         """Return the values of all committed records."""
         return [record.value for record in self.records(topic, partitions)]
 
-    def wait_for_values(self, topic: str, count: int, partitions: int = 2) -> list[bytes | None]:
-        """Wait until a topic has some committed records, and return the values of all."""
-        wait_until(lambda: self._end(topic, partitions) >= count)
-        wait_until(lambda: len(self.values(topic, partitions)) >= count)
-        return self.values(topic, partitions)
+    def count(self, topic: str, partitions: int = 2) -> int:
+        """Return the number of committed records."""
+        # Reading takes longer, and only tells markers of transactions from records.
+        ends = sum(self.kafka.end_offset(topic, index) for index in range(partitions))
+        return len(self.records(topic, partitions)) if ends else 0
 
     def committed(self, group: str, topic: str, partitions: int = 2) -> list[int]:
         """Return a group's committed offset of each partition; 0 where there is none."""
@@ -89,17 +120,22 @@ class Broker:
             asked = [TopicPartition(topic, index) for index in range(partitions)]
             return [max(0, one.offset) for one in consumer.committed(asked, timeout=60)]
 
-    def wait_until_all_committed(self, group: str, topic: str, partitions: int = 2) -> None:
-        """Wait until a group has committed the ends of all partitions."""
+    def all_committed(self, group: str, topic: str, partitions: int = 2) -> bool:
+        """Whether a group has committed the ends of all partitions."""
         ends = [self.kafka.end_offset(topic, index) for index in range(partitions)]
-        wait_until(lambda: self.committed(group, topic, partitions) == ends)
+        return self.committed(group, topic, partitions) == ends
+
+    def assigned(self, group: str) -> int:
+        """Return how many members of a group have partitions while it is stable, otherwise 0."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        described = admin.describe_consumer_groups([group])[group].result(60)
+        if described.state != ConsumerGroupState.STABLE:
+            return 0
+        return sum(bool(member.assignment.topic_partitions) for member in described.members)
 
     def _consumer(self, group: str) -> AbstractContextManager[Consumer]:
         config = {"enable.auto.commit": False, "enable.partition.eof": True, "log_level": 0}
         return closing(Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, **config}))
-
-    def _end(self, topic: str, partitions: int) -> int:
-        return sum(self.kafka.end_offset(topic, index) for index in range(partitions))
 
 
 def _record(message: Message) -> Record:
@@ -107,7 +143,14 @@ def _record(message: Message) -> Record:
     assert partition is not None
     assert offset is not None
     headers: Any = message.headers() or ()
-    return Record(partition, offset, message.key(), message.value(), tuple(headers))
+    return Record(
+        partition,
+        offset,
+        message.key(),
+        message.value(),
+        tuple(headers),
+        message.timestamp()[1] / 1000,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -118,9 +161,11 @@ def _kafka_session() -> Iterator[KafkaCluster]:
 
 
 @pytest.fixture
-def broker(kafka: KafkaCluster) -> Broker:
-    """The session's broker."""
-    return Broker(kafka)
+def broker(kafka: KafkaCluster) -> Iterator[Broker]:
+    """The session's broker, without topics and groups."""
+    broker = Broker(kafka)
+    yield broker
+    broker.clear()
 
 
 @pytest.fixture(scope="module")

@@ -1,22 +1,23 @@
 """Programs in processes of their own, whose output is read while they run.
 
 Invariants: nothing that a program started outlives it, since `kill` ends its whole process group;
-every wait has a deadline, and a failure shows the output.
+every wait has a deadline, and a failure inside its `with` block shows the output.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
 TIMEOUT = 120.0
+_INTERVAL = 0.2
 
 
 class Program:
@@ -25,8 +26,6 @@ class Program:
     def __init__(self, command: Sequence[str], directory: Path, env: Mapping[str, str]) -> None:
         self.command = list(command)
         self.output = ""
-        self._grown = threading.Condition()
-        self._ended = False
         self.process = subprocess.Popen(
             self.command,
             stdin=subprocess.DEVNULL,
@@ -45,28 +44,20 @@ class Program:
         assert self.process.stdout is not None
         with self.process.stdout:
             for line in self.process.stdout:
-                with self._grown:
-                    self.output += line
-                    self._grown.notify_all()
-        with self._grown:
-            self._ended = True
-            self._grown.notify_all()
+                self.output += line
 
-    def wait_for(self, pattern: str, times: int = 1, timeout: float = TIMEOUT) -> list[str]:
-        """Wait until the output has a pattern some times; return the matches.
-
-        The test fails after the timeout, or if the program ends before.
-        """
-        found = re.compile(pattern, re.MULTILINE)
-
-        def settled() -> bool:
-            return self._ended or len(found.findall(self.output)) >= times
-
-        with self._grown:
-            self._grown.wait_for(settled, timeout)
-            matches = [match.group() for match in found.finditer(self.output)]
-        assert len(matches) >= times, f"no {pattern!r} {times} times in:\n{self}"
-        return matches
+    def wait_until(self, condition: Callable[[], object], timeout: float = TIMEOUT) -> None:
+        """Wait until something holds that the program does; the test fails if the program ends."""
+        deadline = time.monotonic() + timeout
+        while True:
+            ended = self.process.poll() is not None
+            # The last thing that it did may be what the condition is about.
+            if condition():
+                return
+            assert not ended, f"ended with {self.process.returncode}"
+            assert time.monotonic() < deadline, "the condition did not hold within the deadline"
+            # Conditions ask the broker, which works for the program at the same time.
+            time.sleep(_INTERVAL)
 
     def end(self, *, code: int | None = 0, timeout: float = TIMEOUT) -> str:
         """Wait for its end, check the exit code unless it is None, and return the output."""
@@ -103,3 +94,6 @@ class Program:
         trace: TracebackType | None,
     ) -> None:
         self.kill()
+        if error is not None:
+            # pytest shows it with the failure.
+            print(self)

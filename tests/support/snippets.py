@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.support.jars import REPOSITORY
 
 LANGUAGES = {
-    "python": "run on the mock cluster, or in Spark's session",
+    "python": "run on the mock cluster, in Spark's session, or with a framework",
     "sh": "parsed, and run on the mock cluster where the command ends",
     "ini": "a file of profiles, which the command line reads",
     "text": "nothing to run",
@@ -51,6 +51,11 @@ class Snippet:
     def uses_spark(self) -> bool:
         """Whether it needs a Spark session."""
         return re.search(r"(?<![.\w])spark\b", self.text) is not None
+
+    @property
+    def of_framework(self) -> bool:
+        """Whether it needs a framework with an environment of its own: tests/frameworks."""
+        return self.page.startswith("docs/guides/frameworks/")
 
     def text_for(self, bootstrap: str, directory: Path, registry: str = "") -> str:
         """Return the text for a cluster, a directory and a schema registry.

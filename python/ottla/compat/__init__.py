@@ -19,9 +19,12 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, DistributionFinder
 
 __all__ = ["install"]
 
@@ -63,6 +66,14 @@ class _StandInFinder(importlib.abc.MetaPathFinder):
         spec = importlib.machinery.ModuleSpec(fullname, _StandInLoader(), origin=original.origin)
         spec.submodule_search_locations = original.submodule_search_locations
         return spec
+
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterable[Distribution]:
+        # Called by importlib.metadata, which most programs never import.
+        from ottla.compat._distributions import distributions
+
+        stand_ins = {peer: sys.modules[f"{__name__}.{peer}"] for peer in self.peers}
+        versions = {peer: str(module.__version__) for peer, module in stand_ins.items()}
+        return distributions(context.name, versions)
 
 
 _finder = _StandInFinder()

@@ -111,3 +111,38 @@ def test_clients_log_in(mechanism: str) -> None:
 
     with MockCluster(users={"user": "secret"}) as cluster:
         run(write_and_read(cluster))
+
+
+def test_responses_return_themselves_as_dicts(mock_cluster: MockCluster) -> None:
+    """FastStream reads the result of creating topics in this form."""
+
+    async def manage() -> None:
+        async with AIOKafkaAdminClient(bootstrap_servers=mock_cluster.bootstrap) as admin:
+            made = await admin.create_topics([NewTopic("made", 1, 1)])
+            topic = {"topic": "made", "error_code": 0, "error_message": None}
+            assert made.to_object() == {"throttle_time_ms": 0, "topic_errors": [topic]}
+
+            resource = ConfigResource(
+                ConfigResourceType.TOPIC, "made", {"max.message.bytes": "2000"}
+            )
+            [altered] = (await admin.alter_configs([resource]))[0].to_object()["resources"]
+            assert altered["resource_name"] == "made"
+            resource.configs = None
+            [response] = await admin.describe_configs([resource])
+            [described] = response.to_object()["resources"]
+            assert described["resource_type"] == ConfigResourceType.TOPIC
+            values = {e["config_names"]: e["config_value"] for e in described["config_entries"]}
+            assert values["max.message.bytes"] == "2000"
+
+            reader = AIOKafkaConsumer(
+                "made", bootstrap_servers=mock_cluster.bootstrap, group_id="readers"
+            )
+            async with reader:
+                [response_of_group] = await admin.describe_consumer_groups(["readers"])
+                [group] = response_of_group.to_object()["groups"]
+                assert (group["group"], group["state"]) == ("readers", "Stable")
+                assert len(group["members"]) == 1
+            [deleted] = (await admin.delete_topics(["made"])).to_object()["topic_error_codes"]
+            assert deleted == {"topic": "made", "error_code": 0}
+
+    run(manage())

@@ -5,9 +5,9 @@ Invariant: items are tuples in the order of the protocol's fields, since program
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 from ottla import errors as ottla_errors
 from ottla.admin import ConfigEntry, GroupDescription
@@ -40,36 +40,82 @@ _SOURCES = {
 }
 
 
+_Names: TypeAlias = Sequence["str | tuple[str, _Names]"]
+
+_SYNONYM = ("config_name", "config_value", "config_source")
+_CONFIG_ENTRY = (
+    *("config_names", "config_value", "read_only", "config_source", "is_sensitive"),
+    ("config_synonyms", _SYNONYM),
+)
+_MEMBER = ("member_id", "client_id", "client_host", "member_metadata", "member_assignment")
+
+
+class _Response:
+    """A response whose fields are numbers or lists of tuples."""
+
+    _item: ClassVar[_Names]
+
+    def to_object(self) -> dict[str, Any]:
+        """Return the response as a dict, and each of its items, too."""
+        return {
+            name: [_by_name(item, self._item) for item in value]
+            if isinstance(value, list)
+            else value
+            for name, value in vars(self).items()
+        }
+
+
+def _by_name(values: Sequence[Any], names: _Names) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    # The result of altering a resource is that of describing it, without the last field.
+    for name, value in zip(names, values, strict=False):
+        if isinstance(name, str):
+            named[name] = value
+        else:
+            named[name[0]] = [_by_name(item, name[1]) for item in value]
+    return named
+
+
 @dataclass
-class TopicsResponse:
+class TopicsResponse(_Response):
     """The result of creating topics or partitions: name, error code and message of each."""
 
     topic_errors: list[tuple[str, int, str | None]]
     throttle_time_ms: int = 0
+    _item = ("topic", "error_code", "error_message")
 
 
 @dataclass
-class DeleteTopicsResponse:
+class DeleteTopicsResponse(_Response):
     """The result of deleting topics: name and error code of each."""
 
     topic_error_codes: list[tuple[str, int]]
     throttle_time_ms: int = 0
+    _item = ("topic", "error_code")
 
 
 @dataclass
-class ConfigsResponse:
+class ConfigsResponse(_Response):
     """Resources with their configuration, or with the result of altering it."""
 
     resources: list[tuple[Any, ...]] = field(default_factory=list)
     throttle_time_ms: int = 0
+    _item = (
+        *("error_code", "error_message", "resource_type", "resource_name"),
+        ("config_entries", _CONFIG_ENTRY),
+    )
 
 
 @dataclass
-class GroupsResponse:
+class GroupsResponse(_Response):
     """Descriptions of groups."""
 
     groups: list[tuple[Any, ...]] = field(default_factory=list)
     throttle_time_ms: int = 0
+    _item = (
+        *("error_code", "group", "state", "protocol_type", "protocol", ("members", _MEMBER)),
+        "authorized_operations",
+    )
 
 
 def error_code(error: ottla_errors.KafkaError | None) -> int:

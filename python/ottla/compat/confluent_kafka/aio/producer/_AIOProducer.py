@@ -180,7 +180,7 @@ class AIOProducer:
         """Serve events, and let the loop serve reports, until the producer is closed."""
         while not self._stopped.is_set():
             try:
-                if self._producer._serve_events(_WAIT):  # noqa: SLF001 - a part of its poll
+                if self._producer._serve_events(_WAIT):
                     self._reports_served.clear()
                     self._loop.call_soon_threadsafe(self._serve_reports)
                     self._reports_served.wait()
@@ -194,7 +194,7 @@ class AIOProducer:
     def _serve_reports(self) -> None:
         try:
             if not self._stopped.is_set():
-                self._producer._serve_reports()  # noqa: SLF001 - a part of its poll
+                self._producer._serve_reports()
         finally:
             self._reports_served.set()
 
