@@ -82,7 +82,11 @@ class ConsumerRecord(Generic[_KT, _VT]):
 def consumer_records(
     records: list[Record],
 ) -> list[tuple[str, int, list[ConsumerRecord[Any, Any]]]]:
-    """"""
+    """Return polled records as runs of one partition: topic, number and records.
+
+    Args:
+        records: the records, whose keys and values are bytes.
+    """
 
 @disjoint_base
 class Message:
@@ -310,8 +314,12 @@ class ReportQueue:
     def wake(self) -> None:
         """End a wait."""
 
-    def wait(self, timeout: float) -> None:
-        """Wait until there is a completed message or ``wake`` is called, some seconds at most."""
+    def wait(self, timeout: float) -> bool:
+        """Wait until there is a completed message or ``wake`` is called, some seconds at most.
+
+        Returns:
+            Whether there is a completed message.
+        """
 
     def __len__(self) -> int: ...
 

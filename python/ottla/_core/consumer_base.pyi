@@ -37,7 +37,8 @@ class ConsumerBase:
         Args:
             topics: a list of topics. Topics that do not exist yet are read once they do.
             pattern: instead of topics, a regular expression that matches whole topic names. It is
-                in Java's syntax, or in RE2's in a group with ``group.protocol=consumer``.
+                in Java's syntax, or in RE2's in a group with ``group.protocol=consumer``. The flags
+                of a compiled ``re.Pattern`` count.
             on_assigned: called after each rebalance with the consumer and the added partitions, as
                 a possibly empty list of topic and number.
             on_revoked: called with the consumer and the partitions that it is about to give up, in
@@ -48,7 +49,7 @@ class ConsumerBase:
         Raises:
             ConfigError: the pattern is invalid, or not exactly one of topics and pattern is passed.
             StateError: partitions are assigned with ``assign``.
-            ArgumentTypeError: ``topics`` is a single string.
+            ArgumentTypeError: ``topics`` is a single string, or ``pattern`` is none.
             TypeError: a callback is not callable.
         """
 

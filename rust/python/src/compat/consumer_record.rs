@@ -172,7 +172,10 @@ impl ConsumerRecord {
 /// Consecutive records of a partition: topic, number and records.
 type Run<'py> = (Bound<'py, PyString>, i32, Bound<'py, PyList>);
 
-/// Return polled records, whose keys and values are bytes, as runs of one partition: topic, number and records.
+/// Return polled records as runs of one partition: topic, number and records.
+///
+/// Args:
+///     records: the records, whose keys and values are bytes.
 #[pyfunction]
 pub(crate) fn consumer_records<'py>(
     py: Python<'py>,

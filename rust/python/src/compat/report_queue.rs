@@ -254,7 +254,10 @@ impl ReportQueue {
         self.completed.wake();
     }
 
-    /// Wait until there is a completed message or ``wake`` is called, some seconds at most; return whether there is one.
+    /// Wait until there is a completed message or ``wake`` is called, some seconds at most.
+    ///
+    /// Returns:
+    ///     Whether there is a completed message.
     fn wait(&self, py: Python<'_>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<bool> {
         let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::MAX);
         wait_at_most(py, timeout, self.completed.wait())?;
