@@ -48,8 +48,7 @@ def expected(ids: range) -> dict[bytes, list[dict[str, Any]]]:
     return dict(totals)
 
 
-# On the package, the recovery waits until position() passes the last marker: not yet.
-@pytest.mark.parametrize("way", ["original"])
+@pytest.mark.parametrize("way", ["command", "original"])
 @pytest.mark.parametrize("state", ["kept", "restored from the changelog"])
 def test_exactly_once_through_a_kill(
     way: Way, state: str, broker: Broker, framework: Framework, tmp_path: Path

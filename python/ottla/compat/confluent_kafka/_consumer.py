@@ -212,10 +212,10 @@ class Consumer(ClusterCalls):
 
     def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Return partitions with the offset after the last message that was returned."""
-        store = self._open().store
+        reading = self._open().reading
         found = []
         for item in partitions_of(partitions):
-            offset = store.position(key_of(item))
+            offset = reading.position(key_of(item))
             found.append(
                 TopicPartition(*key_of(item), OFFSET_INVALID if offset is None else offset)
             )

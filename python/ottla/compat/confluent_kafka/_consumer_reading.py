@@ -7,6 +7,7 @@ the end of a partition is returned once per end, and again after a seek or an as
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from typing import Any
 
@@ -45,6 +46,7 @@ class Reading:
         self._settings = settings
         self._consumer = consumer
         self._assignment = assignment
+        self._store, self._is_drained = store, False
         self._reader = MessageReader(consumer, store, settings.auto_offset_store)
         # The next message, if it needs no poll.
         self.buffered = self._reader.buffered
@@ -74,11 +76,23 @@ class Reading:
             return [self._errors.popleft()]
         try:
             messages = self._reader.poll(limit, timeout)
+            self._is_drained = not messages
         except (errors.StateError, errors.WakeupError, errors.ClosedError):
             raise
         except errors.KafkaError as error:
             return [self._failed(error)]
         return messages or self._topic_errors.due()
+
+    def position(self, key: tuple[str, int]) -> int | None:
+        """Return the offset after the last message, and after what follows without a message.
+
+        Markers of transactions and aborted records are passed like this, once a poll has found
+        nothing else.
+        """
+        if self._is_drained:
+            with contextlib.suppress(errors.KafkaError):
+                return self._consumer.position(*key, timeout=0)
+        return self._store.position(key)
 
     def idle(self) -> bool:
         """Whether nothing is subscribed to and nothing is assigned."""
