@@ -187,6 +187,11 @@ impl PartitionState {
         }
     }
 
+    /// Whether no leader has reported the bounds of the log, although none has failed to.
+    pub(super) fn lacks_watermarks(&self) -> bool {
+        self.watermarks == Watermarks::UNKNOWN && self.failures == 0
+    }
+
     /// Whether it will be fetched once its position is known.
     pub(super) fn awaits_position(&self) -> bool {
         use FetchState::{AwaitCommitted, AwaitOffset, AwaitReset, AwaitValidation};

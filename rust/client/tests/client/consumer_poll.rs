@@ -85,6 +85,26 @@ async fn a_poll_of_some_partitions_leaves_the_others_to_later_polls() {
     assert_eq!(poll_of(&consumer, &[0, 1], 9).await, reader::rows(1, 0..6));
 }
 
+/// Regression: in its session, the broker left out a partition that had not changed since an earlier assignment.
+#[tokio::test(start_paused = true)]
+async fn a_partition_that_is_assigned_again_has_its_watermarks() {
+    let cluster = cluster(1).await;
+    write(&cluster, 0, 2);
+    let consumer = consumer(&cluster, &[], &[]).await;
+    let high_watermark = || consumer.watermarks().first().map(|(_, known)| known.high_watermark);
+    for _ in 0..3 {
+        consumer.assign(vec![tp(0)]).expect("assigned");
+        consumer.seek(&tp(0), 2, None).expect("assigned");
+        assert_eq!(high_watermark(), Some(-1), "unknown");
+        // A fetch of the earlier assignment may still wait at the broker.
+        for _ in 0..2 {
+            assert_eq!(poll_of(&consumer, &[0], 9).await, []);
+        }
+        assert_eq!(high_watermark(), Some(2));
+        consumer.assign(Vec::new()).expect("unassigned");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn polls_deliver_at_most_max_records_across_batches() {
     let cluster = cluster(1).await;

@@ -1,6 +1,6 @@
 //! `Completed`: the messages of a producer that are acknowledged or failed, in the order of their reports.
 //!
-//! Invariant: the messages of a batch keep their order; a wait ends as soon as there is one, or `wake` is called.
+//! Invariant: the messages of a batch keep their order; all waits end as soon as there is one, or `wake` is called.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,8 +22,9 @@ pub(super) struct Report {
 #[derive(Default)]
 pub(super) struct Completed {
     groups: Mutex<VecDeque<DeliveryGroup>>,
-    added: Notify,
-    /// Whether a wait is to end although nothing is completed.
+    /// Several threads may wait: one in a poll, another in a flush.
+    changed: Notify,
+    /// Whether the next wait is to end although nothing is completed.
     woken: AtomicBool,
 }
 
@@ -32,7 +33,7 @@ impl GroupReceiver for Completed {
         // Taken from the end.
         group.waiters.reverse();
         self.groups.lock().push_back(group);
-        self.added.notify_one();
+        self.changed.notify_waiters();
     }
 }
 
@@ -49,21 +50,24 @@ impl Completed {
         }
     }
 
-    /// Ends a wait.
+    /// Ends the waits of all threads, or the next one.
     pub(super) fn wake(&self) {
         self.woken.store(true, Ordering::Release);
-        self.added.notify_one();
+        self.changed.notify_waiters();
     }
 
-    /// Waits until there is a message, or `wake` is called.
+    /// Lets all threads that wait look again.
+    pub(super) fn notify(&self) {
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until there is a message or another reason to look again.
     pub(super) async fn wait(&self) {
-        loop {
-            let added = self.added.notified();
-            let is_woken = self.woken.swap(false, Ordering::AcqRel);
-            if is_woken || self.has_some() {
-                return;
-            }
-            added.await;
+        // It sees what happens from here on.
+        let changed = self.changed.notified();
+        let is_woken = self.woken.swap(false, Ordering::AcqRel);
+        if !is_woken && !self.has_some() {
+            changed.await;
         }
     }
 

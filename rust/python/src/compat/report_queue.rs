@@ -231,7 +231,10 @@ impl ReportQueue {
 
     /// Count messages no longer.
     fn forget(&self, count: usize) {
-        self.count.fetch_sub(count, Ordering::AcqRel);
+        if self.count.fetch_sub(count, Ordering::AcqRel) == count {
+            // Another thread may wait in `flush` for this one to serve the last report.
+            self.completed.notify();
+        }
     }
 
     /// Call the callbacks of the completed messages; return their number.
@@ -254,7 +257,7 @@ impl ReportQueue {
         self.completed.wake();
     }
 
-    /// Wait until there is a completed message or ``wake`` is called, some seconds at most.
+    /// Wait until there is a completed message or another reason to look, some seconds at most.
     ///
     /// Returns:
     ///     Whether there is a completed message.

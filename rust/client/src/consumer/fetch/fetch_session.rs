@@ -55,6 +55,11 @@ impl FetchSession {
         FetchRequestData { session_id, session_epoch, partitions: changed, forgotten, by_id }
     }
 
+    /// Whether the broker fetches this partition.
+    pub(crate) fn has(&self, partition: &TopicPartition) -> bool {
+        self.partitions.contains_key(partition)
+    }
+
     /// Updates the session from a response.
     pub(crate) fn handle_response(&mut self, error: ErrorCode, session_id: i32) {
         match error {

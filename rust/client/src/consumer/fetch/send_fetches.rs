@@ -119,15 +119,19 @@ impl Fetcher {
                 partition_max_bytes: config.max_partition_fetch_bytes,
                 read_committed: shared.read_committed(),
             };
+            let broker_state = self.brokers.entry(broker).or_default();
             let mut partitions = Vec::with_capacity(requested.len());
             for InFlightPartition { partition, offset, .. } in &requested {
                 subscriptions.move_to_end(partition);
                 if let Some(state) = subscriptions.state(partition) {
                     state.in_flight = true;
+                    // In its session, the broker would leave out what it has told an earlier assignment.
+                    if state.lacks_watermarks() && broker_state.session.has(partition) {
+                        broker_state.session.reset();
+                    }
                 }
                 partitions.push(RequestedPartition::new(snapshot, partition, *offset));
             }
-            let broker_state = self.brokers.entry(broker).or_default();
             broker_state.sent += 1;
             let number = broker_state.sent;
             if was_held {
