@@ -124,6 +124,35 @@ def test_a_task_does_not_commit_what_another_one_is_processing(
     run(read())
 
 
+def test_a_commit_during_a_rebalance_leaves_out_dropped_records(
+    mock_cluster: MockCluster, pairs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: it covered records that were polled, dropped by the rebalance and never read."""
+
+    async def read() -> None:
+        async with consumer(mock_cluster, pairs, auto_commit_interval_ms=600_000) as reader:
+            membership = reader._membership
+            assert membership is not None
+            assert membership._auto_commit is not None
+            await reader.getone(P0)
+            position, is_dropped = reader._engine.position, asyncio.Event()
+
+            async def late(*partition: Any, timeout: float) -> int:
+                offset = await position(*partition, timeout=timeout)
+                await is_dropped.wait()
+                return offset
+
+            monkeypatch.setattr(reader._engine, "position", late)
+            commit = asyncio.ensure_future(membership._auto_commit.commit(includes_in_process=True))
+            await asyncio.sleep(0)
+            await membership._rebalances.on_lost(None, [P0, P1])
+            is_dropped.set()
+            await commit
+            assert committed(mock_cluster) == {}
+
+    run(read())
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_stop_commits_the_last_record_unless_an_exception_causes_it(
     mock_cluster: MockCluster, pairs: str, fails: bool
