@@ -64,6 +64,8 @@ class AutoCommit:
         self._interval = interval
         self._committed: dict[tuple[str, int], int] = {}
         self._task: asyncio.Task[None] | None = None
+        # A periodic commit must not follow the one of a rebalance, which covers more.
+        self._lock = asyncio.Lock()
 
     def start(self) -> None:
         """Begin to commit periodically."""
@@ -92,7 +94,9 @@ class AutoCommit:
             includes_in_process: whether to commit what the last read returned, too.
         """
         try:
-            await self._commit({} if includes_in_process else self._fetcher.in_process)
+            async with self._lock:
+                if includes_in_process or not self._fetcher.is_blocked:
+                    await self._commit({} if includes_in_process else self._fetcher.in_process)
         except ottla_errors.KafkaError as error:
             log.warning("an automatic commit failed: %s", error)
             if isinstance(error, ottla_errors.AuthorizationError):
