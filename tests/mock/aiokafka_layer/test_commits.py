@@ -10,6 +10,7 @@ import pytest
 import ottla
 from ottla.compat.aiokafka import (
     AIOKafkaConsumer,
+    ConsumerRebalanceListener,
     IllegalOperation,
     OffsetAndMetadata,
     TopicPartition,
@@ -120,6 +121,79 @@ def test_a_task_does_not_commit_what_another_one_is_processing(
             await reader.getone()
             await automatic.commit(includes_in_process=False)
             assert sum(offset for offset, _ in committed(mock_cluster).values()) == 5
+
+    run(read())
+
+
+def test_a_commit_during_a_rebalance_leaves_out_dropped_records(
+    mock_cluster: MockCluster, pairs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: it covered records that were polled, dropped by the rebalance and never read."""
+
+    async def read() -> None:
+        async with consumer(mock_cluster, pairs, auto_commit_interval_ms=600_000) as reader:
+            membership = reader._membership
+            assert membership is not None
+            assert membership._auto_commit is not None
+            await reader.getone(P0)
+            position, is_dropped = reader._engine.position, asyncio.Event()
+
+            async def late(*partition: Any, timeout: float) -> int:
+                offset = await position(*partition, timeout=timeout)
+                await is_dropped.wait()
+                return offset
+
+            monkeypatch.setattr(reader._engine, "position", late)
+            commit = asyncio.ensure_future(membership._auto_commit.commit(includes_in_process=True))
+            await asyncio.sleep(0)
+            await membership._rebalances.on_lost(None, [P0, P1])
+            is_dropped.set()
+            await commit
+            assert committed(mock_cluster) == {}
+
+    run(read())
+
+
+def test_no_periodic_commit_follows_that_of_a_rebalance(
+    mock_cluster: MockCluster, pairs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: it covered less, so that the next owner read records again."""
+    may_go_on, commits = asyncio.Event(), list[asyncio.Future[None]]()
+
+    class Listener(ConsumerRebalanceListener):
+        async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+            may_go_on.set()
+            await asyncio.gather(*commits[:1])
+
+        def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+            may_go_on.clear()
+
+    async def read() -> None:
+        reader = consumer(mock_cluster, auto_commit_interval_ms=600_000)
+        reader.subscribe([pairs], listener=Listener())
+        async with reader:
+            membership = reader._membership
+            assert membership is not None
+            assert membership._auto_commit is not None
+            await reader.getone(P0)
+            position = reader._engine.position
+
+            async def late(*partition: Any, timeout: float) -> int:
+                await may_go_on.wait()
+                return await position(*partition, timeout=timeout)
+
+            monkeypatch.setattr(reader._engine, "position", late)
+            periodic = membership._auto_commit.commit(includes_in_process=False)
+            commits.append(asyncio.ensure_future(periodic))
+            await asyncio.sleep(0)
+            monkeypatch.undo()
+            revocation = membership._rebalances.on_revoked(None, [P0, P1])
+            commits.append(asyncio.ensure_future(revocation))
+            # It waits for the periodic commit, or else is over by then.
+            await asyncio.wait(commits[1:], timeout=0.2)
+            may_go_on.set()
+            await asyncio.gather(*commits)
+            assert committed(mock_cluster)[P0] == (1, "")
 
     run(read())
 

@@ -9,7 +9,7 @@ committed, as by aiokafka. A failed periodic commit is repeated with the next on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ottla import AsyncConsumer
 from ottla import errors as ottla_errors
@@ -24,13 +24,19 @@ __all__ = ["AutoCommit", "positions"]
 
 
 async def positions(
-    engine: AsyncConsumer, fetcher: Fetcher, partitions: Iterable[TopicPartition]
+    engine: AsyncConsumer, fetcher: Fetcher, subscription: SubscriptionState
 ) -> dict[TopicPartition, int]:
-    """Return the offset of the next record of each partition whose position is known."""
-    listed = list(partitions)
-    known = await asyncio.gather(
-        *(engine.position(*partition, timeout=0) for partition in listed), return_exceptions=True
-    )
+    """Return the offset of the next record of each assigned partition whose position is known."""
+    while True:
+        drops = fetcher.drops
+        listed = list(subscription.assigned_partitions())
+        known = await asyncio.gather(
+            *(engine.position(*partition, timeout=0) for partition in listed),
+            return_exceptions=True,
+        )
+        # The core's position is past records that were dropped meanwhile: look again.
+        if drops == fetcher.drops:
+            break
     offsets = {
         partition: offset
         for partition, offset in zip(listed, known, strict=True)
@@ -58,6 +64,8 @@ class AutoCommit:
         self._interval = interval
         self._committed: dict[tuple[str, int], int] = {}
         self._task: asyncio.Task[None] | None = None
+        # A periodic commit must not follow the one of a rebalance, which covers more.
+        self._lock = asyncio.Lock()
 
     def start(self) -> None:
         """Begin to commit periodically."""
@@ -86,7 +94,9 @@ class AutoCommit:
             includes_in_process: whether to commit what the last read returned, too.
         """
         try:
-            await self._commit({} if includes_in_process else self._fetcher.in_process)
+            async with self._lock:
+                if includes_in_process or not self._fetcher.is_blocked:
+                    await self._commit({} if includes_in_process else self._fetcher.in_process)
         except ottla_errors.KafkaError as error:
             log.warning("an automatic commit failed: %s", error)
             if isinstance(error, ottla_errors.AuthorizationError):
@@ -103,9 +113,7 @@ class AutoCommit:
                 await self.commit(includes_in_process=False)
 
     async def _commit(self, in_process: Mapping[TopicPartition, int]) -> None:
-        offsets = await positions(
-            self._engine, self._fetcher, self._subscription.assigned_partitions()
-        )
+        offsets = await positions(self._engine, self._fetcher, self._subscription)
         for partition in offsets.keys() & in_process.keys():
             offsets[partition] = min(offsets[partition], in_process[partition])
         due: dict[tuple[str, int], int] = {

@@ -10,7 +10,7 @@ from ottla import errors as ottla_errors
 from ottla.compat.aiokafka._error_mapping import commit_error, translated
 from ottla.compat.aiokafka.consumer._auto_commit import positions
 from ottla.compat.aiokafka.consumer._base import ConsumerBase
-from ottla.compat.aiokafka.errors import IllegalOperation, IllegalStateError
+from ottla.compat.aiokafka.errors import CommitFailedError, IllegalOperation, IllegalStateError
 from ottla.compat.aiokafka.structs import OffsetAndMetadata, TopicPartition
 from ottla.compat.aiokafka.util import commit_structure_validate
 
@@ -57,7 +57,9 @@ class ConsumerCommits(ConsumerBase):
         try:
             if validated is None and held:
                 # Records are held for which the core's position is ahead.
-                known = await positions(self._engine, self._reader(), assignment)
+                known = await positions(self._engine, self._reader(), self._subscription)
+                if not known:
+                    raise CommitFailedError("a rebalance has begun")
                 validated = dict(known.items())
             await self._engine.commit(validated)
         except ottla_errors.KafkaError as error:

@@ -40,6 +40,8 @@ class Fetcher:
         # Whether a rebalance is in progress.
         self.is_blocked = False
         self.in_process: dict[TopicPartition, int] = {}
+        # How often held records were dropped, for those that compare positions.
+        self.drops = 0
 
     def take_record(self, partitions: Sequence[TopicPartition]) -> ConsumerRecord[Any, Any] | None:
         """Return the next record if it is held, without waiting; see ``next_record``."""
@@ -116,6 +118,7 @@ class Fetcher:
 
     def forget(self, partition: TopicPartition) -> None:
         """Forget the records of a partition, whose position changes."""
+        self.drops += 1
         self._held.drop(partition)
         self._poll.forget_errors(partition)
         self.in_process.pop(partition, None)
@@ -129,6 +132,7 @@ class Fetcher:
     def keep_only(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Forget the records of all other partitions, and that they are paused."""
         kept = set(partitions)
+        self.drops += 1
         self._held.keep_only(kept)
         self._paused &= kept
         self.in_process = {item: at for item, at in self.in_process.items() if item in kept}
