@@ -203,7 +203,7 @@ def test_stand_ins_need_the_standard_library_alone(peer: str) -> None:
 import importlib.abc, sys
 class Blocker(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] not in (*sys.stdlib_module_names, "ottla"):
+        if name.partition(".")[0] not in (*sys.stdlib_module_names, "ottla", {peer!r}):
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Blocker())
 import ottla.compat
