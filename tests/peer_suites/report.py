@@ -93,7 +93,7 @@ def _items(suite: Suite, result: Comparison | str) -> list[str]:
     if not isinstance(result, str):
         lines[0] += f" Run on {result.ran}." if result.ran else ""
         lines += _section("Passes with the control only, expected", _reasons(result))
-        lines += _section("Passes with the control only, **not expected**", failures(result))
+        lines += _section("**Fails the suite**", failures(result))
         lines += _section("Does not pass with the control", _not_passing(result))
         lines += _section("Passes with ours only", map(_code, result.only_ours))
         lines += _section(
