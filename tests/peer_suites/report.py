@@ -93,7 +93,7 @@ def _items(suite: Suite, result: Comparison | str) -> list[str]:
     if not isinstance(result, str):
         lines[0] += f" Run on {result.ran}." if result.ran else ""
         lines += _section("Passes with the control only, expected", _reasons(result))
-        lines += _section("Passes with the control only, **not expected**", failures(result))
+        lines += _section("**Fails the suite**", failures(result))
         lines += _section("Does not pass with the control", _not_passing(result))
         lines += _section("Passes with ours only", map(_code, result.only_ours))
         lines += _section(
@@ -128,9 +128,14 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 
 
 def _code(test: str) -> str:
-    """Return the shortest clear name of a test: its file and function."""
-    path, _, name = test.partition("::")
-    return f"`{Path(path).name}::{name.rpartition('::')[2]}`" if name else f"`{Path(path).name}`"
+    """Return the shortest clear name of a test: its file and function.
+
+    The blocking and the asyncio tests of the registry differ in the directory: `_sync`, `_async`.
+    """
+    path, _, rest = test.partition("::")
+    file = Path(path)
+    name = f"{file.parent.name}/{file.name}" if file.parent.name.startswith("_") else file.name
+    return f"`{name}::{rest.rpartition('::')[2]}`" if rest else f"`{name}`"
 
 
 def _percent(share: float) -> str:

@@ -31,7 +31,6 @@ _SHARE = "tests/integration/share_consumer"
 
 _LIBRDKAFKA_LOG = Difference("expects lines of librdkafka's log")
 _HANGS = "hangs with the control: SIGINT does not interrupt `consume()` without a limit there"
-_METADATA = Difference("committed metadata None and the empty text are one value")
 
 SUITES = (
     Suite(
@@ -59,6 +58,10 @@ SUITES = (
         expected={
             "tests/test_ShareConsumer_callbacks.py"
             "::test_log_cb_delivers_always_on_warning_without_debug": _LIBRDKAFKA_LOG,
+            f"{_WAKEABLE}::test_can_be_interrupted[producer-flush]": Difference(
+                "a message expires after the 10 ms of its timeout, and `flush()` returns before the"
+                " test's SIGINT; librdkafka looks for expired messages once a second"
+            ),
         },
         not_selected={
             "test_AIOProducer, test_buffer_timeout_manager, test_kafka_batch_executor,"
@@ -86,9 +89,6 @@ SUITES = (
         options=OPTIONS,
         environment=ENVIRONMENT,
         broker=Broker(),
-        expected={
-            f"{_CONSUMER}/test_consumer_topicpartition_metadata.py": _METADATA,
-        },
     ),
     Suite(
         name="confluent-consumer-protocol",
@@ -103,7 +103,6 @@ SUITES = (
         environment=_CONSUMER_PROTOCOL,
         broker=Broker(),
         expected={
-            f"{_CONSUMER}/test_consumer_topicpartition_metadata.py": _METADATA,
             f"{_CONSUMER}/test_consumer_memberid.py": Difference(
                 "the member id is not known before the first poll"
             ),

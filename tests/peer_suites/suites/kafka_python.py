@@ -33,7 +33,6 @@ _PRIVATE = Difference("reads or replaces private attributes of the client")
 _CONSUMER = "test/consumer/test_consumer.py"
 _KIP_679 = "test/producer/test_kip679_config.py"
 _EXPLICIT = f"{_KIP_679}::TestExplicitIdempotenceConflicts"
-_STICKY = "test/producer/test_partitioner.py::TestStickyPartitioner"
 
 SUITES = (
     Suite(
@@ -108,9 +107,6 @@ SUITES = (
             f"{_KIP_679}::TestDefaultIdempotenceSilentDisable": _PRIVATE,
             f"{_KIP_679}::TestOldBrokerFallback::test_old_broker_silently_disables": _PRIVATE,
             f"{_EXPLICIT}::test_acks_all_string_accepted": _PRIVATE,
-            f"{_STICKY}::test_no_available_picks_without_avoid": _PRIVATE,
-            f"{_STICKY}::test_single_available_partition_repeats_even_if_avoided": _PRIVATE,
-            f"{_STICKY}::test_pick_sticky_unknown_topic_returns_none": _PRIVATE,
         },
         not_selected={
             "test/net, test/protocol, test/record and others": "modules internal to the client",
