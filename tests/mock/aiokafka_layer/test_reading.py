@@ -252,10 +252,10 @@ def test_the_end_of_a_partition_is_known_before_its_first_record(
     mock_cluster: MockCluster, pairs: str, isolation_level: str
 ) -> None:
     async def read() -> None:
-        reader = consumer(mock_cluster, isolation_level=isolation_level)
+        options = {"isolation_level": isolation_level, "auto_offset_reset": "latest"}
+        reader = consumer(mock_cluster, **options)
         reader.assign([P0])
         async with reader:
-            await reader.seek_to_end(P0)
             waiting = asyncio.ensure_future(reader.getone())
             await eventually(lambda: reader.highwater(P0) == 10)
             is_committed = isolation_level == "read_committed"
