@@ -162,6 +162,10 @@ class ConsumerBase:
             ConfigError: there is no ``group.id``.
         """
 
+    @property
+    def member_id(self) -> str:
+        """"""
+
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """Replace the user name and the password of PLAIN or SCRAM.
 

@@ -65,9 +65,9 @@ def test_a_member_has_an_id(either: Any, cluster: MockCluster, name: str) -> Non
 
 def test_a_member_whose_brokers_assign_has_an_id_before_it_joins(peer: Any) -> None:
     consumer = peer.Consumer({"group.id": "g", "group.protocol": "consumer"})
-    consumer.subscribe(["t"])
     identity = consumer.memberid()
     assert identity
+    consumer.subscribe(["t"])
     assert consumer.memberid() == identity
     consumer.close()
 

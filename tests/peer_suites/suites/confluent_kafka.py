@@ -102,11 +102,6 @@ SUITES = (
         options=OPTIONS,
         environment=_CONSUMER_PROTOCOL,
         broker=Broker(),
-        expected={
-            f"{_CONSUMER}/test_consumer_memberid.py": Difference(
-                "the member id is not known before the first poll"
-            ),
-        },
     ),
     Suite(
         name="confluent-share-consumer",

@@ -262,7 +262,7 @@ class Consumer(ClusterCalls):
 
     def memberid(self) -> str | None:
         """Return this member's id; None before it is a member."""
-        return self._open().consumer.group_metadata().member_id or None
+        return self._open().consumer.member_id or None
 
     def consumer_group_metadata(self) -> ottla.GroupMetadata:
         """Return what ``Producer.send_offsets_to_transaction`` needs to know of this member."""

@@ -296,6 +296,15 @@ impl Consumer {
         Some(member)
     }
 
+    /// The id of this member. With `group.protocol=consumer` the consumer has it from the beginning, in other groups once
+    /// it has joined; it is empty before, and without a group.
+    #[must_use]
+    pub fn member_id(&self) -> Arc<str> {
+        let own = || self.shared.own_member_id().cloned().unwrap_or_default();
+        let joined = self.group_metadata().map(|member| member.member_id);
+        joined.filter(|id| !id.is_empty()).unwrap_or_else(own)
+    }
+
     /// The group membership, once the consumer has joined.
     #[must_use]
     pub fn group(&self) -> Option<&Group> {

@@ -141,8 +141,12 @@ async fn before_the_first_poll_it_is_not_a_member() {
         cluster.commit("g", "t", 0, 7);
         let pairs: Vec<_> = protocol.iter().copied().chain([("group.instance.id", "i")]).collect();
         let consumer = consumer(&cluster, &pairs).await;
+        let before = consumer.group_metadata().expect("a group");
+        assert!(before.member_id.is_empty(), "what it commits before is not a member's");
+        let own = consumer.member_id();
         consumer.subscribe(topics()).expect("subscribed");
         let member = consumer.group_metadata().expect("a group");
+        assert_eq!(own, member.member_id, "it is chosen at the beginning, or not yet known");
         assert_eq!((&*member.group_id, member.generation), ("g", -1));
         // KIP-848 members choose their ids themselves.
         assert_eq!(member.member_id.is_empty(), protocol == PROTOCOLS[0]);

@@ -330,6 +330,15 @@ impl ConsumerBase {
         }
     }
 
+    /// The id of this member; empty before it has one, and without a group.
+    ///
+    /// With ``group.protocol=consumer`` the consumer has it from the beginning, in other groups once
+    /// it has joined.
+    #[getter]
+    fn member_id(&self) -> PyResult<String> {
+        Ok(self.handle()?.core.member_id().to_string())
+    }
+
     /// The old name of ``topic_names()``, which raises an ``AttributeError``.
     #[getter]
     fn list_topics(this: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
