@@ -315,7 +315,7 @@ class ReportQueue:
         """End a wait."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait until there is a completed message or ``wake`` is called, some seconds at most.
+        """Wait until there is a completed message or another reason to look, some seconds at most.
 
         Returns:
             Whether there is a completed message.
