@@ -166,8 +166,8 @@ class ConsumerBase:
     def member_id(self) -> str:
         """The id of this member; empty before it has one, and without a group.
 
-        With ``group.protocol=consumer`` the consumer has it from the beginning, in other groups once
-        it has joined.
+        With ``group.protocol=consumer`` the consumer has it from the beginning, in other groups
+        once it has joined.
         """
 
     def set_sasl_credentials(self, username: str, password: str) -> None:

@@ -332,8 +332,8 @@ impl ConsumerBase {
 
     /// The id of this member; empty before it has one, and without a group.
     ///
-    /// With ``group.protocol=consumer`` the consumer has it from the beginning, in other groups once
-    /// it has joined.
+    /// With ``group.protocol=consumer`` the consumer has it from the beginning, in other groups
+    /// once it has joined.
     #[getter]
     fn member_id(&self) -> PyResult<String> {
         Ok(self.handle()?.core.member_id().to_string())
