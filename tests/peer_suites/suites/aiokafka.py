@@ -18,9 +18,6 @@ _CONSUMER = "tests/test_consumer.py::TestConsumerIntegration"
 _PRODUCER = "tests/test_producer.py::TestKafkaProducerIntegration"
 _TRANSACTIONAL = "tests/test_transactional_producer.py::TestKafkaProducerIntegration"
 
-_READER = "tests/test_transactional_consumer.py::TestKafkaConsumerIntegration"
-_WATERMARKS = Difference("the high watermark is not known before a partition's first record")
-
 _REPLACES = "replaces requests, responses or methods of internal objects"
 _READS = "reads attributes of internal objects"
 _TLS = "needs a listener with the certificates of aiokafka's image of Kafka"
@@ -82,11 +79,14 @@ SUITES = (
         broker=Broker({"num.partitions": "2"}),
         excluded=_EXCLUDED,
         expected={
+            f"{_CONSUMER}::test_large_messages_getmany": Difference(
+                "expects one fetch a call; a call of ottla's returns what has arrived, by chance of"
+                " two fetches",
+                always=False,
+            ),
             "tests/test_admin.py::TestAdmin::test_metadata": Difference(
                 "calls the private `_get_cluster_metadata`"
             ),
-            f"{_READER}::test_consumer_transactional_abort": _WATERMARKS,
-            f"{_READER}::test_consumer_transactional_commit": _WATERMARKS,
         },
         not_selected={
             "tests/test_sasl.py": "needs Kerberos and ZooKeeper, in aiokafka's image of Kafka",
