@@ -44,6 +44,8 @@ class Assignment:
         self._ever: set[Key] = set()
         # The offsets in assignments of the application.
         self._begins: dict[Key, int] = {}
+        # Where the application has sought to, by the last call for each partition.
+        self.sought: dict[Key, int] = {}
         # The ends of partitions that were reported, by their offsets.
         self.ends: dict[Key, int] = {}
         self.is_subscribed = False
@@ -173,6 +175,7 @@ class Assignment:
 
     def _go_to(self, key: Key, item: TopicPartition) -> None:
         topic, number = key
+        self.sought[key] = item.offset
         try:
             if item.offset == OFFSET_BEGINNING:
                 self._consumer.seek_to_beginning(key)

@@ -7,7 +7,6 @@ the end of a partition is returned once per end, and again after a seek or an as
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from typing import Any
 
@@ -15,6 +14,7 @@ import ottla
 from ottla import errors
 from ottla._core import MessageReader, OffsetStore
 from ottla.compat.confluent_kafka._assignment import Assignment
+from ottla.compat.confluent_kafka._constants import OFFSET_INVALID
 from ottla.compat.confluent_kafka._errors import code_of
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
@@ -87,12 +87,19 @@ class Reading:
         """Return the offset after the last message, and after what follows without a message.
 
         Markers of transactions and aborted records are passed like this, once a poll has found
-        nothing else.
+        nothing else. None while nothing is passed.
         """
-        if self._is_drained:
-            with contextlib.suppress(errors.KafkaError):
-                return self._consumer.position(*key, timeout=0)
-        return self._store.position(key)
+        passed = self._store.position(key)
+        if not self._is_drained:
+            return passed
+        try:
+            position = self._consumer.position(*key, timeout=0)
+        except errors.KafkaError:
+            return passed
+        if passed is not None:
+            return position
+        start = self._assignment.sought.get(key, OFFSET_INVALID)
+        return position if 0 <= start < position else None
 
     def idle(self) -> bool:
         """Whether nothing is subscribed to and nothing is assigned."""
