@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -91,6 +92,10 @@ def _command_of(argv: Sequence[str]) -> str | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
+    if argv is None and "_ARGCOMPLETE" in os.environ:
+        from ottla.cli.completion import complete
+
+        complete(lambda words: build_parser(_command_of(words)))
     words = [as_utf8(word) for word in (sys.argv[1:] if argv is None else names("argv", argv))]
     with standard_streams(), ended_by_signals():
         replacements = Replacements()
