@@ -35,6 +35,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    # A busy machine starts Python in more than the second that a prompt waits for.
+    monkeypatch.setenv("OTTLA_COMPLETION_TIMEOUT", "30")
     for name in ("OTTLA_PROFILE", "OTTLA_PROFILES"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
@@ -199,13 +201,20 @@ def test_old_names_while_the_cluster_does_not_respond(home: Path) -> None:
     assert in_bash(home, line) == []
 
 
-def test_a_broker_that_never_responds(home: Path) -> None:
+@pytest.mark.parametrize("seconds", [None, "0.5", "soon"])
+def test_a_broker_that_never_responds(
+    home: Path, monkeypatch: pytest.MonkeyPatch, seconds: str | None
+) -> None:
+    if seconds is None:
+        monkeypatch.delenv("OTTLA_COMPLETION_TIMEOUT")
+    else:
+        monkeypatch.setenv("OTTLA_COMPLETION_TIMEOUT", seconds)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         started = time.monotonic()
         assert in_bash(home, f"ottla topics describe -b {address} p") == []
-        # A second, and the start of two processes on a busy machine.
-        assert time.monotonic() - started < 5
+        # A second, and the start of two processes on a busy machine. A client waits for 60 s.
+        assert time.monotonic() - started < 20
 
 
 def test_arguments_that_no_command_would_accept(home: Path) -> None:

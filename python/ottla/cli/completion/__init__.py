@@ -3,7 +3,7 @@
 argcomplete writes the script. On each completion, the script runs ``ottla`` with ``_ARGCOMPLETE``
 set, and ``main`` calls ``complete`` instead of a command.
 
-Invariant: a prompt never waits longer than ``LIMIT``, and a failure prints nothing.
+Invariant: a prompt never waits longer than ``limit()``, and a failure prints nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +19,18 @@ from ottla.cli.resources import Subcommands
 
 _SHELLS = ["bash", "zsh", "fish", "tcsh"]
 
-LIMIT = 1.0
-"""The seconds until the process of a completion ends, with completions or without."""
+_LIMIT = 1.0
+
+
+def limit() -> float:
+    """Return the seconds after which a completion ends, with names or without.
+
+    ``$OTTLA_COMPLETION_TIMEOUT`` raises them for a cluster that is far away.
+    """
+    try:
+        return min(max(float(os.environ["OTTLA_COMPLETION_TIMEOUT"]), 0.1), 60.0)
+    except (KeyError, ValueError):
+        return _LIMIT
 
 
 def add(commands: Subcommands) -> None:
@@ -52,9 +62,10 @@ def complete(build: Callable[[list[str]], argparse.ArgumentParser]) -> None:
     Args:
         build: returns the parser for the words before the cursor.
     """
-    deadline = time.monotonic() + LIMIT
+    seconds = limit()
+    deadline = time.monotonic() + seconds
     # Not a signal: shells report a process that a signal ended.
-    watchdog = threading.Timer(LIMIT, os._exit, [1])
+    watchdog = threading.Timer(seconds, os._exit, [1])
     watchdog.daemon = True
     watchdog.start()
     try:

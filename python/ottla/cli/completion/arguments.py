@@ -99,7 +99,8 @@ def _topic_partitions(_: argparse.Namespace, prefix: str, ask: _Ask) -> Iterable
 
 def _partitions(arguments: argparse.Namespace, prefix: str, ask: _Ask) -> Iterable[str]:
     """Complete the partitions of the topic that another option names."""
-    topic = arguments.topic
+    # `consume` takes several topics.
+    topic = arguments.topics[0] if hasattr(arguments, "topics") else arguments.topic
     return _in_list(prefix, ask(f"partitions of {topic}", names.partitions_of(topic)))
 
 
