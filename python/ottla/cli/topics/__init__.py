@@ -15,11 +15,22 @@ from ottla.cli.topics import (
     partitions,
     reassignments,
     records,
+    top,
 )
 
 
 def add(commands: Subcommands) -> None:
     """Add the command and its subcommands."""
-    modules = (listing, describe, create, partitions, reassignments, elections, records, delete)
+    modules = (
+        listing,
+        describe,
+        top,
+        create,
+        partitions,
+        reassignments,
+        elections,
+        records,
+        delete,
+    )
     subcommands = [module.add for module in modules]
     add_resource(commands, "topics", "list, describe, create and delete topics", subcommands)
