@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ottla.cli.resources import Subcommands, add_resource
 from ottla.cli.topics import (
+    clone,
     create,
     delete,
     describe,
@@ -26,6 +27,7 @@ def add(commands: Subcommands) -> None:
         describe,
         top,
         create,
+        clone,
         partitions,
         reassignments,
         elections,
