@@ -1,6 +1,6 @@
 """The command line: ``ottla topology | doctor | produce | consume | watch | console``, and the
 commands that manage a cluster: ``ottla topics | groups | offsets | configs | brokers | quorum |
-features | acls | users | quotas | tokens | transactions``.
+features | acls | users | quotas | tokens | transactions``, and ``registry`` for a schema registry.
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
 
@@ -51,6 +51,7 @@ _COMMANDS = {
     "quotas": "quotas",
     "tokens": "tokens",
     "transactions": "transactions",
+    "registry": "registry",
     "profiles": "profile_list",
     "completion": "completion",
     "verifiable-producer": "system_tests.verifiable_producer",

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         counted(len(set_keys), "configuration key"),
     ]
     code = report(created, "created topic", of=f" like {arguments.source}: {', '.join(parts)}")
-    if code == 0:
+    if not code:
         print(clean(f"no records were copied from {arguments.source}"))
     return code
 
