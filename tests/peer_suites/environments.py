@@ -16,7 +16,9 @@ REQUIREMENTS = REPOSITORY / "requirements" / "peers"
 
 def python(name: str) -> Path:
     """Return the interpreter of an environment, which is created if needed."""
-    return interpreter(environment("peers", name, REQUIREMENTS / f"{name}.txt"))
+    requirements = REQUIREMENTS / f"{name}.txt"
+    # Some packages that the suites import have no wheels.
+    return interpreter(environment("peers", name, requirements, wheels_only=False))
 
 
 def versions(name: str, *packages: str) -> dict[str, str]:

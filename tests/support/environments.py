@@ -3,7 +3,7 @@
     environment("frameworks", "celery", path, [REPOSITORY / "python"])
 
 Each is a directory .ottla-build/environments/GROUP/NAME. Invariants: packages are exactly those of
-the file, with their hashes and from wheels; an environment is up to date if its stamp says so,
+the file, with their hashes; an environment is up to date if its stamp says so,
 which is written last; two processes do not create the same one at the same time.
 """
 
@@ -24,10 +24,18 @@ ENVIRONMENTS = REPOSITORY / ".ottla-build" / "environments"
 _ATTEMPTS = 3
 _PAUSE = 2.0
 _PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
-_PINNED = ("--require-hashes", "--only-binary", ":all:")
+_PINNED = ("--require-hashes",)
+_WHEELS = ("--only-binary", ":all:")
 
 
-def environment(group: str, name: str, requirements: Path, paths: Sequence[Path] = ()) -> Path:
+def environment(
+    group: str,
+    name: str,
+    requirements: Path,
+    paths: Sequence[Path] = (),
+    *,
+    wheels_only: bool = True,
+) -> Path:
     """Return a virtual environment, which is created if it is missing or out of date.
 
     Args:
@@ -35,6 +43,7 @@ def environment(group: str, name: str, requirements: Path, paths: Sequence[Path]
         name: its own directory.
         requirements: the packages, all pinned with hashes.
         paths: directories for its `sys.path`, behind the packages.
+        wheels_only: whether to refuse packages that have to be built.
 
     Raises:
         subprocess.CalledProcessError: the packages could not be installed in three attempts.
@@ -43,7 +52,8 @@ def environment(group: str, name: str, requirements: Path, paths: Sequence[Path]
     def create(directory: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True)
         python = str(interpreter(directory))
-        subprocess.run([python, *_PIP, *_PINNED, "-r", str(requirements)], check=True)
+        pinned = (*_PINNED, *(_WHEELS if wheels_only else ()))
+        subprocess.run([python, *_PIP, *pinned, "-r", str(requirements)], check=True)
         if paths:
             command = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
             output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -58,7 +68,7 @@ def packages(group: str, name: str, requirements: Path) -> Path:
 
     def create(directory: Path) -> None:
         target = ("--target", str(directory), "-r", str(requirements))
-        subprocess.run([sys.executable, *_PIP, *_PINNED, *target], check=True)
+        subprocess.run([sys.executable, *_PIP, *_PINNED, *_WHEELS, *target], check=True)
 
     return _current(group, name, requirements, [], create)
 
