@@ -34,12 +34,13 @@ class CommittedOffset:
     Attributes:
         offset: the offset of the next record to read.
         leader_epoch: the leader epoch of the record before; None if unknown.
-        metadata: what the consumer stored with it.
+        metadata: text that the group stores with the offset, or None for none. Brokers store
+            None as an empty text.
     """
 
     offset: int
     leader_epoch: int | None = None
-    metadata: str = ""
+    metadata: str | None = ""
 
     def __str__(self) -> str:
         """Return the offset, and what else is known."""
@@ -123,7 +124,7 @@ def _offsets_of(group: str, body: Body) -> dict[TopicPartition, CommittedOffset]
             if each["committed_offset"] >= 0:
                 epoch = each.get("committed_leader_epoch", -1)
                 offsets[topic_partition] = CommittedOffset(
-                    each["committed_offset"], known(epoch), each["metadata"] or ""
+                    each["committed_offset"], known(epoch), each["metadata"]
                 )
     return offsets
 
