@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ottla._core import error_of_code
-from ottla.admin.items import Results, error_of, left_out, until_final
+from ottla.admin.items import Results, error_of, left_out, settle, until_final
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
@@ -50,20 +50,30 @@ async def broker_ids(call: Call) -> list[int]:
     return sorted(broker["node_id"] for broker in (await metadata(call, []))["brokers"])
 
 
+async def from_each_broker(call: Call, api: str, body: Body) -> Results[int, Body]:
+    """Send the same request to all brokers; return the response or the error of each.
+
+    A broker whose response has a temporary error as a whole is asked again.
+    """
+
+    async def find(pending: list[int]) -> dict[int, Destination]:
+        return {broker: broker for broker in pending}
+
+    def read(response: Response, asked: list[int]) -> Results[int, Body]:
+        [broker] = asked
+        return {broker: error_of(response.body, f"broker {broker}") or response.body}
+
+    brokers = await broker_ids(call)
+    return await by_destination(call, brokers, find, lambda _: Request(api, body), read)
+
+
 async def from_all_brokers(call: Call, api: str, body: Body) -> dict[int, Body]:
     """Send the same request to all brokers; return the responses by broker.
 
     Raises:
-        KafkaError: of a broker that did not respond.
+        KafkaError: of a broker that did not respond, or that responded with an error.
     """
-    brokers = await broker_ids(call)
-    responses = await call.send([Request(api, body, broker) for broker in brokers])
-    bodies = {}
-    for broker, response in zip(brokers, responses, strict=True):
-        if isinstance(response, KafkaError):
-            raise response
-        bodies[broker] = response.body
-    return bodies
+    return settle(await from_each_broker(call, api, body), "raise")
 
 
 async def leaders(

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ottla._core import error_of_code
-from ottla.admin.destinations import from_all_brokers, to_coordinators
+from ottla.admin import coordinator_topics
+from ottla.admin.destinations import from_each_broker, to_coordinators
 from ottla.admin.group_descriptions import (
     MemberDescription,
     describe_groups,
@@ -45,11 +46,13 @@ class GroupListing:
 async def list_groups(
     call: Call, *, states: Sequence[str], types: Sequence[str]
 ) -> Table[GroupListing]:
-    """List the groups of all coordinators."""
+    """List the groups of all coordinators, with the errors of those that did not list theirs."""
     listings = []
-    for broker, body in (await from_all_brokers(call, "ListGroups", {})).items():
-        if error := error_of(body, f"the groups of broker {broker}"):
-            raise error
+    errors = []
+    for broker, body in (await from_each_broker(call, "ListGroups", {})).items():
+        if isinstance(body, KafkaError):
+            errors.append(body)
+            continue
         for each in body["groups"]:
             listing = GroupListing(
                 each["group_id"],
@@ -62,7 +65,8 @@ async def list_groups(
                 listings.append(listing)
     # A group that moved between the responses is listed once.
     unique = {each.group_id: each for each in listings}
-    return Table(GroupListing, [unique[group] for group in sorted(unique)])
+    errors += await coordinator_topics.errors_of(call, coordinator_topics.GROUPS)
+    return Table(GroupListing, [unique[group] for group in sorted(unique)], errors)
 
 
 def _is_wanted(value: str | None, wanted: Sequence[str]) -> bool:

@@ -140,10 +140,14 @@ def _description(body: Body) -> TopicDescription:
 
 
 async def list_topics(call: Call, *, internal: bool) -> Table[TopicListing]:
-    """List the topics."""
+    """List the topics, with the errors of those that cannot be described."""
     listings = []
+    errors = []
     for body in (await metadata(call, None))["topics"]:
-        if body["error_code"] or (body.get("is_internal") and not internal):
+        if body.get("is_internal") and not internal:
+            continue
+        if error := error_of(body, topic=body["name"]):
+            errors.append(error)
             continue
         topic = _description(body)
         listings.append(
@@ -157,7 +161,7 @@ async def list_topics(call: Call, *, internal: bool) -> Table[TopicListing]:
                 sum(len(each.isr) < len(each.replicas) for each in topic.partitions),
             )
         )
-    return Table(TopicListing, sorted(listings, key=lambda each: each.name))
+    return Table(TopicListing, sorted(listings, key=lambda each: each.name), errors)
 
 
 async def describe_topics(

@@ -6,6 +6,7 @@ Invariant: rates come from two measurements; without ``--for`` there is one, and
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -16,9 +17,11 @@ from ottla.admin import PartitionLag
 from ottla.cli.groups.all_lags import all_lags, summary
 from ottla.cli.groups.trend import Trend, offsets_of, trends_of
 from ottla.cli.parsing import DURATION_HELP, parse_duration
+from ottla.cli.partial import each_alone, print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, plain, show, text
+from ottla.cli.suggestions import with_groups
 from ottla.cli.tables import Table
-from ottla.errors import ConfigError
+from ottla.errors import ConfigError, KafkaError
 
 Trends: TypeAlias = Mapping[tuple[str, int], Trend]
 
@@ -57,32 +60,50 @@ def run(arguments: argparse.Namespace) -> int:
         with admin(arguments) as client:
             lags = all_lags(client, arguments.isolation_level)
         show(arguments, lags, [summary(lags)])
-        return 0
+        print_errors(lags.errors)
+        for each in lags:
+            if each.error is not None:
+                print(f"ottla: group {each.group_id}: {each.error}", file=sys.stderr)
+        return 1 if lags.errors or any(each.error is not None for each in lags) else 0
     if arguments.measured is None:
         with admin(arguments) as client:
-            found = _lags(client, arguments)
+            found, errors = _lags(client, arguments)
         _show(arguments, found, {})
-        return 0
+        return max(print_errors(errors), _unknown(found))
     pause = parse_duration(arguments.measured).total_seconds()
     with admin(arguments, f"the second measurement, {arguments.measured} later") as client:
-        before = {name: offsets_of(lags) for name, lags in _lags(client, arguments).items()}
+        before = {name: offsets_of(lags) for name, lags in _lags(client, arguments)[0].items()}
         started = time.monotonic()
         # Ctrl-C ends the wait.
         time.sleep(pause)
-        found = _lags(client, arguments)
+        found, errors = _lags(client, arguments)
         seconds = time.monotonic() - started
     trends = {
-        name: trends_of(before[name], offsets_of(lags), seconds) for name, lags in found.items()
+        name: trends_of(before[name], offsets_of(lags), seconds)
+        for name, lags in found.items()
+        if name in before
     }
     _show(arguments, found, trends)
-    return 0
+    return max(print_errors(errors), _unknown(found))
 
 
-def _lags(client: Admin, arguments: argparse.Namespace) -> dict[str, list[PartitionLag]]:
-    return {
-        name: client.group_lag(name, isolation_level=arguments.isolation_level)
-        for name in arguments.names
-    }
+def _lags(
+    client: Admin, arguments: argparse.Namespace
+) -> tuple[Mapping[str, list[PartitionLag]], list[KafkaError]]:
+    """Return the lags of groups, and the errors of the other groups."""
+    found, failed = each_alone(
+        arguments.names,
+        lambda name: client.group_lag(name, isolation_level=arguments.isolation_level),
+    )
+    return found, with_groups(client, failed)
+
+
+def _unknown(found: Mapping[str, list[PartitionLag]]) -> int:
+    """Print why the lags of partitions are unknown; return the exit code: 1 if one is."""
+    errors = [each.error for lags in found.values() for each in lags if each.error is not None]
+    for error in errors:
+        print(f"ottla: {error}", file=sys.stderr)
+    return 1 if errors else 0
 
 
 def _show(
@@ -114,8 +135,8 @@ def _table(group: str, lags: list[PartitionLag], trends: Trends | None) -> Table
         cells = [
             f"{lag.topic}-{lag.partition}",
             text(lag.committed),
-            str(lag.end),
-            text(lag.lag),
+            text(lag.end),
+            text(lag.lag) if lag.error is None else "unknown",
             "" if lag.lag_ms is None else duration(lag.lag_ms / 1000),
         ]
         if trends is None:
@@ -127,7 +148,7 @@ def _table(group: str, lags: list[PartitionLag], trends: Trends | None) -> Table
     header = ["partition", "committed", "end", "lag", "behind"]
     header += ["member"] if trends is None else ["read/s", "written/s", "cleared in"]
     lines = [summary_of(lags)]
-    without = sum(lag.lag is None for lag in lags)
+    without = sum(lag.committed is None for lag in lags)
     if without:
         lines.append(f"{counted(without, 'partition')} without a committed offset")
     return Table(group, header, rows, lines)
@@ -138,7 +159,10 @@ def summary_of(lags: Sequence[PartitionLag]) -> str:
     total = sum(lag.lag or 0 for lag in lags)
     oldest = max((lag.lag_ms for lag in lags if lag.lag_ms is not None), default=0)
     age = f"; the oldest unread record is {duration(oldest / 1000)} old" if oldest else ""
-    return f"lag {total} in {counted(len(lags), 'partition')}{age}"
+    unknown = sum(lag.error is not None for lag in lags)
+    rest = f"; unknown in {counted(unknown, 'partition')}" if unknown else ""
+    least = "at least " if unknown else ""
+    return f"lag {least}{total} in {counted(len(lags), 'partition')}{rest}{age}"
 
 
 def _rates(trend: Trend | None) -> list[str]:

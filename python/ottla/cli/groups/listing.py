@@ -7,6 +7,7 @@ import argparse
 from ottla._internal.text import counted
 from ottla.admin import GroupListing
 from ottla.cli.parsing import add_match, matching
+from ottla.cli.partial import print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.tables import Table
 
@@ -29,10 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
     """List the groups; return the exit code."""
     is_match = matching(arguments)
     with admin(arguments) as client:
-        listed = client.list_groups(states=arguments.state or (), types=arguments.type or ())
+        listed = client.list_groups(
+            states=arguments.state or (), types=arguments.type or (), errors="return"
+        )
     found = [each for each in listed if is_match(each.group_id)]
     show(arguments, found, [_table(found)])
-    return 0
+    return print_errors(listed.errors)
 
 
 def _table(found: list[GroupListing]) -> Table:

@@ -10,6 +10,8 @@ import time
 from ottla import Admin, OpenTransaction, TransactionDescription
 from ottla._internal.text import counted, duration
 from ottla.cli.options import add_cluster, connect
+from ottla.cli.partial import print_errors, split
+from ottla.cli.suggestions import with_transactional_ids
 from ottla.cli.tables import Table, print_tables
 
 
@@ -36,9 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     with connect(arguments) as client:
         admin = Admin(client)
         if arguments.topic is None:
-            described = list(admin.describe_transactions(arguments.id).values())
+            results, failed = split(admin.describe_transactions(arguments.id, errors="return"))
+            errors = with_transactional_ids(admin, failed)
+            described = list(results.values())
             plain, table = [_plain(each) for each in described], _table(described)
         else:
+            errors = []
             found = admin.list_open_transactions([arguments.topic])
             plain, table = [_plain_open(each) for each in found], _open_table(found)
     if arguments.json:
@@ -46,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         print()
     else:
         print_tables([table])
-    return 0
+    return print_errors(errors)
 
 
 def open_seconds(milliseconds: int | None) -> float | None:

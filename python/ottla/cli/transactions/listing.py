@@ -9,6 +9,7 @@ import sys
 from ottla import Admin, TransactionListing
 from ottla._internal.text import counted
 from ottla.cli.options import add_cluster, connect
+from ottla.cli.partial import print_errors
 from ottla.cli.tables import Table, print_tables
 
 
@@ -46,13 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
             states=arguments.state,
             running_longer_than=arguments.longer_than,
             id_pattern=arguments.match,
+            errors="return",
         )
     if arguments.json:
         json.dump([_plain(listing) for listing in listed], sys.stdout, indent=2)
         print()
     else:
         print_tables([_table(listed)])
-    return 0
+    return print_errors(listed.errors)
 
 
 def _plain(listing: TransactionListing) -> dict[str, object]:
