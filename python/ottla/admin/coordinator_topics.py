@@ -6,10 +6,13 @@ while a partition has no leader, since no broker lists its groups or ids then.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ottla._core import error_of_code
 from ottla._internal.text import counted
 from ottla.admin.destinations import metadata
 from ottla.admin.operation_call import Body, Call
+from ottla.admin.topics import PartitionDescription, partition_description
 from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError, TimeoutError  # noqa: A004
 
@@ -37,6 +40,50 @@ async def errors_of(call: Call, topic: str) -> list[KafkaError]:
         except TimeoutError:
             break
     return errors
+
+
+async def errors_by_name(call: Call, topic: str, names: Iterable[str]) -> dict[str, KafkaError]:
+    """Return the errors of the groups or ids whose partition has no leader now.
+
+    They are final: no coordinator can be found before an operator starts brokers.
+
+    Args:
+        call: the call.
+        topic: the coordinator topic.
+        names: groups or transactional ids.
+    """
+    [found] = (await metadata(call, [topic]))["topics"]
+    return leader_errors(topic, list(map(partition_description, found["partitions"])), names)
+
+
+def leader_errors(
+    topic: str, partitions: Sequence[PartitionDescription], names: Iterable[str]
+) -> dict[str, KafkaError]:
+    """Return the errors of the groups or ids whose partition has no leader."""
+    leaderless = {each.partition: each for each in partitions if each.leader is None}
+    errors = {}
+    for name in names if leaderless else ():
+        number = partition_of(name, len(partitions))
+        if number in leaderless:
+            brokers = ", ".join(map(str, sorted(leaderless[number].replicas)))
+            errors[name] = error = error_of_code(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                f"{name} has no coordinator, since {topic}-{number} has no leader: start a broker "
+                f"with its replicas, {brokers}",
+                topic=topic,
+                partition=number,
+            )
+            error.retriable = False
+    return errors
+
+
+def partition_of(name: str, partitions: int) -> int:
+    """Return the partition of a group or transactional id: Java's hash of the text."""
+    units = name.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    return (value & 0x7FFFFFFF) % partitions
 
 
 def _errors_in(topic: Body) -> list[KafkaError]:

@@ -1,7 +1,6 @@
-"""Where requests go: the brokers, the leaders of partitions and the coordinators of groups.
+"""Where requests go: the brokers, the controller and the leaders of partitions.
 
-Invariant: what is found here is asked for anew, so a leader or coordinator that moved is found
-after a pause.
+Invariant: what is found here is asked for anew, so a leader that moved is found after a pause.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ TopicPartition: TypeAlias = tuple[str, int]
 
 CONTROLLER_TIMEOUT_MS = 30_000
 """How long a controller may work on a request."""
-
-_GROUP, _TRANSACTION = 0, 1
 
 
 def partitions_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
@@ -109,29 +106,6 @@ def _error(code: int, topic_partition: TopicPartition) -> KafkaError:
     return error_of_code(code, topic=topic_partition[0], partition=topic_partition[1])
 
 
-async def group_coordinators(call: Call, groups: Sequence[str]) -> dict[str, int | KafkaError]:
-    """Return the coordinator of each group."""
-    body = {"key_type": _GROUP, "coordinator_keys": list(groups)}
-    [response] = await call.send([Request("FindCoordinator", body)])
-    if isinstance(response, KafkaError):
-        if response.code != ErrorCode.UNSUPPORTED_VERSION:
-            return dict.fromkeys(groups, response)
-        # Before Kafka 3.0, each request asks for one (KIP-699).
-        responses = await call.send(
-            [Request("FindCoordinator", {"key_type": _GROUP, "key": group}) for group in groups]
-        )
-        return {
-            group: each if isinstance(each, KafkaError) else _node(each.body)
-            for group, each in zip(groups, responses, strict=True)
-        }
-    return {each["key"]: _node(each) for each in response.body["coordinators"]}
-
-
-def _node(found: Body) -> int | KafkaError:
-    node: int = found["node_id"]
-    return error_of(found) or node
-
-
 async def by_destination(
     call: Call,
     items: Iterable[K],
@@ -201,23 +175,6 @@ async def to_controller(
     return await by_destination(
         call, items, find, build, read, changes=changes, authoritative=authoritative
     )
-
-
-async def to_coordinators(
-    call: Call,
-    groups: Iterable[str],
-    build: Callable[[list[str]], Request],
-    read: Callable[[Response, list[str]], Mapping[str, V | KafkaError]],
-    *,
-    changes: bool = False,
-    batch: int | None = None,
-) -> Results[str, V]:
-    """Send groups to their coordinators until each has a final result."""
-
-    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
-        return await group_coordinators(call, pending)
-
-    return await by_destination(call, groups, find, build, read, changes=changes, batch=batch)
 
 
 async def ask_controller(

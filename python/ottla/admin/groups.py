@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from ottla._core import error_of_code
 from ottla.admin import coordinator_topics
-from ottla.admin.destinations import from_each_broker, to_coordinators
+from ottla.admin.coordinators import to_coordinators
+from ottla.admin.destinations import from_each_broker
 from ottla.admin.group_descriptions import (
     MemberDescription,
     describe_groups,

@@ -30,7 +30,11 @@ _PASSES_WITHIN = 10.0
 
 
 def _repetition(error: KafkaError) -> str:
-    return "never" if error.code is None else repetition_of(error.code)
+    if error.code is None:
+        return "never"
+    repetition = repetition_of(error.code)
+    # An operation may know that what usually passes does not.
+    return "never" if repetition == "always" and not error.retriable else repetition
 
 
 def is_repeated(error: KafkaError) -> bool:

@@ -112,7 +112,8 @@ class NewTopic:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
-def _partition(body: Body) -> PartitionDescription:
+def partition_description(body: Body) -> PartitionDescription:
+    """Return a partition of a response."""
     return PartitionDescription(
         body["partition_index"],
         known(body["leader_id"]),
@@ -129,7 +130,9 @@ def _topic_id(body: Body) -> str | None:
 
 
 def _description(body: Body) -> TopicDescription:
-    partitions = sorted(map(_partition, body["partitions"]), key=lambda each: each.partition)
+    partitions = sorted(
+        map(partition_description, body["partitions"]), key=lambda each: each.partition
+    )
     return TopicDescription(
         body["name"],
         _topic_id(body),

@@ -13,7 +13,6 @@ from ottla import Admin
 from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
-_MOST = 3
 # The similarity of two names, from 0 to 1; difflib's own default.
 _SIMILARITY = 0.6
 # An error must not wait long for the names.
@@ -34,8 +33,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     names = [each for each in known if each != name]
     # A name in another case, or a part of a name, is less similar than it looks.
     folded = {each.casefold(): each for each in names}
-    close = difflib.get_close_matches(name.casefold(), folded, _MOST, _SIMILARITY)
-    return f": did you mean {' or '.join(folded[each] for each in close)}?" if close else ""
+    close = difflib.get_close_matches(name.casefold(), folded, 1, _SIMILARITY)
+    return f": did you mean {folded[close[0]]}?" if close else ""
 
 
 def suggest(error: KafkaError, name: str, known: Callable[[], Iterable[str]]) -> KafkaError:

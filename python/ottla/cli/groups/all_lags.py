@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from dataclasses import dataclass
 
 from ottla import Admin, OffsetAndTimestamp
@@ -10,6 +12,7 @@ from ottla.admin.lag import is_deleted
 from ottla.admin.offsets import IsolationLevel
 from ottla.admin.tables import PartialList
 from ottla.cli.offset_specs import without_leader
+from ottla.cli.partial import print_errors
 from ottla.cli.resources import text
 from ottla.cli.tables import Table
 from ottla.errors import KafkaError
@@ -87,7 +90,7 @@ def summary(lags: PartialList[GroupLag]) -> Table:
             each.group_id,
             text(each.state),
             str(each.partitions),
-            text(each.lag) if each.error is None else "unknown",
+            _lag(each),
         ]
         for each in lags
     ]
@@ -95,3 +98,19 @@ def summary(lags: PartialList[GroupLag]) -> Table:
     least = "at least " if any(each.error is not None for each in lags) or lags.errors else ""
     lines = [f"{least}{counted(len(lags), 'group')}, {least}lag {total}"]
     return Table("", ["group", "state", "partitions", "lag"], rows, lines)
+
+
+def _lag(group: GroupLag) -> str:
+    if group.lag is None:
+        return "unknown"
+    # What is known of it is of use, but must not look like all of it.
+    return str(group.lag) if group.error is None else f"at least {group.lag}"
+
+
+def print_unknown(lags: PartialList[GroupLag]) -> int:
+    """Print why lags are unknown, once for each cause; return the exit code: 1 if one is."""
+    code = print_errors(lags.errors)
+    causes = Counter(each.error for each in lags if each.error is not None)
+    for cause, count in causes.items():
+        print(f"ottla: the lag of {counted(count, 'group')} is unknown: {cause}", file=sys.stderr)
+    return 1 if causes else code

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.names, lambda name: client.delete_groups([name], dry_run=True)
         )
         code = print_errors(with_groups(client, failed))
-        if not confirm(arguments, joined_plan(plans.values())):
+        if not plans or not confirm(arguments, joined_plan(plans.values())):
             return 1
         deleted = client.delete_groups(plans, errors="return")
     return max(code, report(deleted, "deleted group"))

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ottla import Admin
 from ottla._internal.text import counted, duration
 from ottla.admin import PartitionLag
-from ottla.cli.groups.all_lags import all_lags, summary
+from ottla.cli.groups.all_lags import all_lags, print_unknown, summary
 from ottla.cli.groups.trend import Trend, offsets_of, trends_of
 from ottla.cli.parsing import DURATION_HELP, parse_duration
 from ottla.cli.partial import each_alone, print_errors
@@ -60,11 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         with admin(arguments) as client:
             lags = all_lags(client, arguments.isolation_level)
         show(arguments, lags, [summary(lags)])
-        print_errors(lags.errors)
-        for each in lags:
-            if each.error is not None:
-                print(f"ottla: group {each.group_id}: {each.error}", file=sys.stderr)
-        return 1 if lags.errors or any(each.error is not None for each in lags) else 0
+        return print_unknown(lags)
     if arguments.measured is None:
         with admin(arguments) as client:
             found, errors = _lags(client, arguments)

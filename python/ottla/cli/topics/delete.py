@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         failed = (unknown | unknown_ids).values()
         code = print_errors(with_topics(client, each) for each in failed)
-        if not confirm(arguments, joined_plan([*names.values(), *ids.values()])):
+        plan = joined_plan([*names.values(), *ids.values()])
+        if not plan or not confirm(arguments, plan):
             return 1
         deleted = client.delete_topics(names, ids=ids, errors="return")
     return max(code, report(deleted, "deleted topic"))
