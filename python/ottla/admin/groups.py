@@ -24,6 +24,21 @@ from ottla.admin.tables import Table
 from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError, StateError
 
+STATES = (
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Stable",
+    "Dead",
+    "Empty",
+    "Assigning",
+    "Reconciling",
+    "NotReady",
+)
+"""The states of groups of any type, by Kafka's names."""
+
+TYPES = ("Classic", "Consumer", "Share", "Streams")
+"""The types of groups, by Kafka's names."""
+
 
 @dataclass(frozen=True)
 class GroupListing:
@@ -68,6 +83,20 @@ async def list_groups(
     unique = {each.group_id: each for each in listings}
     errors += await coordinator_topics.errors_of(call, coordinator_topics.GROUPS)
     return Table(GroupListing, [unique[group] for group in sorted(unique)], errors)
+
+
+def check_filters(states: Sequence[str], types: Sequence[str]) -> None:
+    """Check states and types of groups to list.
+
+    Raises:
+        ConfigError: one does not exist.
+    """
+    for what, given, known in (("state", states, STATES), ("type", types, TYPES)):
+        for each in given:
+            if each.casefold() not in {name.casefold() for name in known}:
+                raise ConfigError(
+                    f"{each!r} is not a {what} of groups: expected one of {', '.join(known)}"
+                )
 
 
 def _is_wanted(value: str | None, wanted: Sequence[str]) -> bool:

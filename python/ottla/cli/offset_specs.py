@@ -73,6 +73,11 @@ def offsets_at(
     return {each: found[each].offset or 0 for each in topic_partitions}
 
 
+def no_leader(topic: str, partition: int) -> KafkaError:
+    """Return the error of a partition without leader, whose offsets no broker knows."""
+    return error_of_code(ErrorCode.LEADER_NOT_AVAILABLE, topic=topic, partition=partition)
+
+
 def without_leader(
     client: Admin, topic_partitions: Iterable[tuple[str, int]], *, timeout: float | None = None
 ) -> dict[tuple[str, int], KafkaError]:
@@ -94,9 +99,7 @@ def without_leader(
         if each.leader is None
     }
     return {
-        (topic, partition): error_of_code(
-            ErrorCode.LEADER_NOT_AVAILABLE, topic=topic, partition=partition
-        )
+        (topic, partition): no_leader(topic, partition)
         for topic, partition in wanted
         if (topic, partition) in leaderless
     }

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from ottla._core import error_of_code
 from ottla.admin import Plan
 from ottla.cli.resources import report
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
 K = TypeVar("K")
@@ -54,6 +56,14 @@ def each_alone(
         except KafkaError as error:
             failed[item] = error
     return found, failed
+
+
+def broker_down(broker: int, detail: str) -> KafkaError:
+    """Return the error of a broker of the cluster that is not alive, with what is known of it."""
+    message = f"broker {broker} is down or starting, so it was not asked; {detail}"
+    error = error_of_code(ErrorCode.BROKER_NOT_AVAILABLE, message)
+    error.context["broker"] = broker
+    return error
 
 
 def joined_plan(plans: Iterable[Plan]) -> Plan:

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from ottla import Admin
 from ottla.error_code import ErrorCode
-from ottla.errors import ConfigError, KafkaError
+from ottla.errors import ConfigError, KafkaError, UnknownTopicError
 
 # The similarity of two names, from 0 to 1; difflib's own default.
 _SIMILARITY = 0.6
@@ -26,7 +26,7 @@ _UNKNOWN = {
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return ``: did you mean orders?`` for a name like an existing one; else an empty text."""
+    """Return ``; did you mean orders?`` for a name like an existing one; else an empty text."""
     # Commands that need no suggestion start faster without it.
     import difflib
 
@@ -34,7 +34,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     # A name in another case, or a part of a name, is less similar than it looks.
     folded = {each.casefold(): each for each in names}
     close = difflib.get_close_matches(name.casefold(), folded, 1, _SIMILARITY)
-    return f": did you mean {folded[close[0]]}?" if close else ""
+    return f"; did you mean {folded[close[0]]}?" if close else ""
 
 
 def suggest(error: KafkaError, name: str, known: Callable[[], Iterable[str]]) -> KafkaError:
@@ -63,6 +63,17 @@ def with_topics(client: Admin, error: KafkaError) -> KafkaError:
         return [] if topic in names else names
 
     return suggest(error, topic, known)
+
+
+def check_topic(client: Admin, name: str) -> None:
+    """Check that a topic exists, as far as the principal may know.
+
+    Raises:
+        UnknownTopicError: it does not.
+    """
+    found = client.describe_topics([name], errors="return")[name]
+    if isinstance(found, UnknownTopicError):
+        raise with_topics(client, found)
 
 
 def with_groups(client: Admin, failed: Mapping[str, KafkaError]) -> list[KafkaError]:

@@ -45,11 +45,13 @@ class GroupCalls(BlockingCalls):
         Raises:
             BrokerError: a partition of ``__consumer_offsets`` has no leader, so no broker lists its
                 groups.
-            ConfigError: the brokers do not tell states or types, and one was asked for.
+            ConfigError: a state or a type does not exist; or the brokers do not tell them, and one
+                was asked for.
             TimeoutError: a broker did not respond in time.
         """
         states = arguments.names("states", states)
         types = arguments.names("types", types)
+        group_operations.check_filters(states, types)
         return self._run(
             "listing groups",
             timeout,

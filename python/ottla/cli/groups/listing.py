@@ -34,13 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
             states=arguments.state or (), types=arguments.type or (), errors="return"
         )
     found = [each for each in listed if is_match(each.group_id)]
-    show(arguments, found, [_table(found)])
+    show(arguments, found, [_table(found, least=bool(listed.errors))])
     return print_errors(listed.errors)
 
 
-def _table(found: list[GroupListing]) -> Table:
+def _table(found: list[GroupListing], *, least: bool) -> Table:
     rows = [
         [each.group_id, text(each.type), text(each.state), str(each.coordinator)] for each in found
     ]
     header = ["group", "type", "state", "coordinator"]
-    return Table("", header, rows, [counted(len(found), "group")])
+    count = counted(len(found), "group")
+    return Table("", header, rows, [f"at least {count}" if least else count])

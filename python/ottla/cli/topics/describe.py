@@ -11,6 +11,7 @@ from ottla import Admin
 from ottla._internal.text import counted
 from ottla.admin import ConfigEntry, ConfigResource, PartitionDescription, TopicDescription
 from ottla.admin.offsets import OffsetSpec
+from ottla.cli.offset_specs import no_leader
 from ottla.cli.partial import print_errors, split
 from ottla.cli.resources import Subcommands, add_subcommand, admin, joined, show, text
 from ottla.cli.suggestions import with_topics
@@ -72,6 +73,13 @@ def _rows(
         for each in topic.partitions
         if each.leader is not None
     ]
+    offline = (
+        (name, each.partition)
+        for name, topic in described.items()
+        for each in topic.partitions
+        if each.leader is None
+    )
+    errors += (no_leader(*each) for each in offline)
     first, end = (_offsets(client, led, spec, errors) for spec in ("earliest", "latest"))
     return {
         name: [

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         json.dump([_plain(listing) for listing in listed], sys.stdout, indent=2)
         print()
     else:
-        print_tables([_table(listed)])
+        print_tables([_table(listed, least=bool(listed.errors))])
     return print_errors(listed.errors)
 
 
@@ -66,7 +66,7 @@ def _plain(listing: TransactionListing) -> dict[str, object]:
     }
 
 
-def _table(listed: list[TransactionListing]) -> Table:
+def _table(listed: list[TransactionListing], *, least: bool) -> Table:
     rows = [
         [
             listing.transactional_id,
@@ -77,4 +77,5 @@ def _table(listed: list[TransactionListing]) -> Table:
         for listing in listed
     ]
     header = ["transactional id", "state", "producer id", "coordinator"]
-    return Table("", header, rows, [counted(len(listed), "transactional id")])
+    count = counted(len(listed), "transactional id")
+    return Table("", header, rows, [f"at least {count}" if least else count])
