@@ -124,11 +124,9 @@ def run_list(arguments: argparse.Namespace) -> int:
     """List entries; return the exit code."""
     with admin(arguments) as client:
         found, failed = each_alone(_filters(arguments), client.describe_acls)
-    if not found:
-        # An empty table would look like an answer.
-        return print_errors(failed.values())
     entries = sorted({acl for each in found.values() for acl in each})
-    show(arguments, entries, [_table(entries)])
+    # An empty table would look like an answer.
+    show(arguments, entries, [_table(entries)] if found else [])
     return print_errors(failed.values())
 
 

@@ -65,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for topic_partition in topic_partitions
     ]
-    show(arguments, found, [_table(found, arguments.at)])
+    # An empty table would look like an answer.
+    show(arguments, found, [_table(found, arguments.at)] if found else [])
     return print_errors(errors)
 
 
