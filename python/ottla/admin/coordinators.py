@@ -36,15 +36,15 @@ async def group_coordinators(call: Call, groups: Sequence[str]) -> dict[str, int
             [Request("FindCoordinator", {"key_type": _GROUP, "key": group}) for group in groups]
         )
         return {
-            group: each if isinstance(each, KafkaError) else _node(each.body)
+            group: each if isinstance(each, KafkaError) else _node(each.body, group)
             for group, each in zip(groups, responses, strict=True)
         }
-    return {each["key"]: _node(each) for each in response.body["coordinators"]}
+    return {each["key"]: _node(each, each["key"]) for each in response.body["coordinators"]}
 
 
-def _node(found: Body) -> int | KafkaError:
+def _node(found: Body, group: str) -> int | KafkaError:
     node: int = found["node_id"]
-    return error_of(found) or node
+    return error_of(found, api="FindCoordinator", resource=group) or node
 
 
 def coordinator_finder(

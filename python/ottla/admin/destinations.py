@@ -58,7 +58,7 @@ async def from_each_broker(call: Call, api: str, body: Body) -> Results[int, Bod
 
     def read(response: Response, asked: list[int]) -> Results[int, Body]:
         [broker] = asked
-        return {broker: error_of(response.body, f"broker {broker}") or response.body}
+        return {broker: error_of(response.body, f"broker {broker}", api=api) or response.body}
 
     brokers = await broker_ids(call)
     return await by_destination(call, brokers, find, lambda _: Request(api, body), read)
@@ -83,7 +83,7 @@ async def leaders(
     missing: dict[str, KafkaError] = {}
     for topic in topics:
         name = topic["name"]
-        if error := error_of(topic, topic=name):
+        if error := error_of(topic, topic=name, api="Metadata"):
             missing[name] = error
         for partition in topic["partitions"]:
             topic_partition = name, partition["partition_index"]
@@ -187,7 +187,7 @@ async def ask_controller(
     """
 
     def read(response: Response, _: list[None]) -> Results[None, Body]:
-        error = error_of(response.body, maybe_done=response.is_repeated)
+        error = error_of(response.body, maybe_done=response.is_repeated, api=request.api)
         return {None: error or response.body}
 
     results = await to_controller(

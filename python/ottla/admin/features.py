@@ -94,12 +94,14 @@ async def update_features(
         return Request("UpdateFeatures", body, older=(body | {"feature_updates": older},))
 
     def read(response: Response, pending: list[str]) -> Results[str, None]:
-        error = error_of(response.body, maybe_done=response.is_repeated)
+        error = error_of(response.body, maybe_done=response.is_repeated, api="UpdateFeatures")
         results: Results[str, None] = dict.fromkeys(pending, error)
         # Before Kafka 4.0, some may succeed and others fail.
         if error is None:
             for each in response.body.get("results", ()):
-                results[each["feature"]] = error_of(each, maybe_done=response.is_repeated)
+                results[each["feature"]] = error_of(
+                    each, maybe_done=response.is_repeated, api="UpdateFeatures"
+                )
         return results
 
     return await to_controller(call, levels, build, read, changes=not validate_only)

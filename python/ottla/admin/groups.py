@@ -116,7 +116,11 @@ async def delete_groups(call: Call, groups: Iterable[str]) -> Results[str, None]
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
             each["group_id"]: error_of(
-                each, f"group {each['group_id']}", maybe_done=response.is_repeated
+                each,
+                f"group {each['group_id']}",
+                maybe_done=response.is_repeated,
+                api="DeleteGroups",
+                resource=each["group_id"],
             )
             for each in response.body["results"]
         }
@@ -165,12 +169,14 @@ async def remove_members(
         return Request("LeaveGroup", {"group_id": group, "members": members})
 
     def read(response: Response, _: list[str]) -> Results[str, Results[str, None]]:
-        if error := error_of(response.body, f"group {group}"):
+        if error := error_of(response.body, f"group {group}", api="LeaveGroup", resource=group):
             return {group: error}
         members: Results[str, None] = {}
         for each in response.body["members"]:
             name = each["group_instance_id"] or each["member_id"]
-            members[name] = error_of(each, f"member {name} of group {group}")
+            members[name] = error_of(
+                each, f"member {name} of group {group}", api="LeaveGroup", resource=group
+            )
         return {group: members}
 
     results = await to_coordinators(call, [group], build, read, changes=True)

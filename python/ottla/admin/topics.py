@@ -149,7 +149,7 @@ async def list_topics(call: Call, *, internal: bool) -> Table[TopicListing]:
     for body in (await metadata(call, None))["topics"]:
         if body.get("is_internal") and not internal:
             continue
-        if error := error_of(body, topic=body["name"]):
+        if error := error_of(body, api="Metadata", topic=body["name"]):
             errors.append(error)
             continue
         topic = _description(body)
@@ -183,7 +183,7 @@ async def describe_topics(
     def read(response: Response, _: list[str]) -> Results[str, TopicDescription]:
         topics = response.body["topics"]
         return {
-            body["name"]: error_of(body, topic=body["name"]) or _description(body)
+            body["name"]: error_of(body, topic=body["name"], api="Metadata") or _description(body)
             for body in topics
         }
 
@@ -243,7 +243,9 @@ async def create_topics(call: Call, topics: Iterable[NewTopic]) -> Results[str, 
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
-            each["name"]: error_of(each, topic=each["name"], maybe_done=response.is_repeated)
+            each["name"]: error_of(
+                each, topic=each["name"], maybe_done=response.is_repeated, api="CreateTopics"
+            )
             for each in response.body["topics"]
         }
 
@@ -285,7 +287,7 @@ async def plan_topics(call: Call, topics: Iterable[NewTopic]) -> Plan:
     )
     changes = []
     for each in response.body["topics"]:
-        if error := error_of(each, topic=each["name"]):
+        if error := error_of(each, topic=each["name"], api="CreateTopics"):
             raise error
         detail = ""
         if each.get("num_partitions", -1) > 0:
@@ -317,7 +319,9 @@ async def create_partitions(
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
-            each["name"]: error_of(each, topic=each["name"], maybe_done=response.is_repeated)
+            each["name"]: error_of(
+                each, topic=each["name"], maybe_done=response.is_repeated, api="CreatePartitions"
+            )
             for each in response.body["results"]
         }
 
@@ -360,7 +364,9 @@ async def delete_topics(call: Call, names: Iterable[str], ids: Iterable[str]) ->
         for each in response.body["responses"]:
             for key in (each["name"], each.get("topic_id")):
                 if key in topics:
-                    results[key] = error_of(each, topic=key, maybe_done=response.is_repeated)
+                    results[key] = error_of(
+                        each, topic=key, maybe_done=response.is_repeated, api="DeleteTopics"
+                    )
         return results
 
     return await to_controller(call, [*names, *id_set], build, read)
@@ -388,7 +394,7 @@ async def plan_deletion(call: Call, names: Iterable[str], ids: Iterable[str]) ->
             key, name = topic[field], topic["name"]
             detail = f"{len(topic['partitions'])} partitions"
             planned = PlannedChange("delete", f"topic {name}", detail)
-            results[key] = error_of(topic, topic=name or key) or planned
+            results[key] = error_of(topic, topic=name or key, api="Metadata") or planned
         return results
 
     async def attempt(pending: list[str]) -> Results[str, PlannedChange]:
