@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterable
 
 from ottla.admin import Alteration, Append, ConfigEntry, ConfigResource, Subtract
@@ -18,6 +19,7 @@ from ottla.cli.resources import (
     print_plan,
     show,
 )
+from ottla.cli.suggestions import suggestion
 from ottla.cli.tables import Table
 from ottla.errors import ConfigError
 
@@ -72,16 +74,17 @@ def run_describe(arguments: argparse.Namespace) -> int:
     resource = resource_of(arguments.type, arguments.name)
     with admin(arguments) as client:
         found = client.describe_configs([resource], keys=arguments.keys or None)[resource]
-    missing = [key for key in arguments.keys if key not in found]
-    if missing:
-        raise ConfigError(f"{resource} has no key {', '.join(missing)}")
+        missing = [key for key in arguments.keys if key not in found]
+        known = client.describe_configs([resource])[resource] if missing else {}
     chosen = [
         entry
         for _, entry in sorted(found.items())
         if arguments.all or arguments.keys or _is_set(entry)
     ]
     show(arguments, chosen, [_table(resource, chosen)])
-    return 0
+    for key in missing:
+        print(f"ottla: {resource} has no key {key}{suggestion(key, known)}", file=sys.stderr)
+    return 1 if missing else 0
 
 
 def _is_set(entry: ConfigEntry) -> bool:

@@ -6,19 +6,26 @@ Invariant: rates come from several measurements; without ``--for`` there is one,
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from ottla import Admin
 from ottla._internal.text import counted, duration
 from ottla.admin import PartitionLag
-from ottla.cli.groups.all_lags import all_lags, summary
+from ottla.cli.groups.all_lags import all_lags, print_unknown, summary
 from ottla.cli.groups.trend import GroupTrend, Offsets, Trend, offsets_of
 from ottla.cli.parsing import DURATION_HELP, parse_duration
+from ottla.cli.partial import each_alone, print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, plain, show, text
+from ottla.cli.suggestions import with_groups
 from ottla.cli.tables import Table
 from ottla.cli.units import number
 from ottla.errors import ConfigError, KafkaError
+
+FoundLags: TypeAlias = tuple[Mapping[str, list[PartitionLag]], list[KafkaError]]
+"""The lags of groups, and the errors of the other groups."""
 
 # The seconds between two measurements.
 _STEP = 1.0
@@ -62,47 +69,55 @@ def run(arguments: argparse.Namespace) -> int:
         with admin(arguments) as client:
             lags = all_lags(client, arguments.isolation_level)
         show(arguments, lags, [summary(lags)])
-        return 0
+        return print_unknown(lags)
     if arguments.measured is None:
         with admin(arguments) as client:
-            found = _lags(client, arguments)
+            found, errors = _lags(client, arguments)
         _show(arguments, found, {})
-        return 0
+        return max(print_errors(errors), _unknown(found))
     pause = parse_duration(arguments.measured).total_seconds()
     with admin(arguments, f"the end of the measurement of {arguments.measured}") as client:
-        trends, found = _measure(client, arguments, pause)
+        trends, (found, errors) = _measure(client, arguments, pause)
     _show(arguments, found, trends)
-    return 0
+    return max(print_errors(errors), _unknown(found))
 
 
 def _measure(
     client: Admin, arguments: argparse.Namespace, pause: float
-) -> tuple[dict[str, GroupTrend], dict[str, list[PartitionLag]]]:
+) -> tuple[dict[str, GroupTrend], FoundLags]:
     """Observe groups for some seconds; return their trends and their lags at the end."""
-    trends = {name: GroupTrend() for name in arguments.names}
+    found, errors = _lags(client, arguments)
+    trends = {name: GroupTrend() for name in found}
+    if not trends:
+        return trends, (found, errors)
 
-    def observe(found: Mapping[str, Offsets]) -> None:
+    def observe(all_offsets: Mapping[str, Offsets]) -> None:
         now = time.monotonic()
-        for name, offsets in found.items():
+        for name, offsets in all_offsets.items():
             trends[name].observe(now, offsets)
 
-    # This also fails if a group does not exist.
-    found = _lags(client, arguments)
     observe({name: offsets_of(lags) for name, lags in found.items()})
     ends = time.monotonic() + pause
     while (left := ends - time.monotonic()) > _STEP:
         # Ctrl-C ends the wait.
         time.sleep(min(_STEP, left))
-        observe(_offsets(client, arguments))
+        observe(_offsets(client, arguments, list(found)))
     time.sleep(max(0.0, ends - time.monotonic()))
-    found = _lags(client, arguments)
+    found, errors = _lags(client, arguments)
+    found = {name: lags for name, lags in found.items() if name in trends}
     observe({name: offsets_of(lags) for name, lags in found.items()})
-    return trends, found
+    return trends, (found, errors)
 
 
-def _offsets(client: Admin, arguments: argparse.Namespace) -> dict[str, Offsets]:
+def _offsets(
+    client: Admin, arguments: argparse.Namespace, groups: Sequence[str]
+) -> dict[str, Offsets]:
     """Return the committed and the end offsets of groups, without ages and members."""
-    committed = client.list_group_offsets(arguments.names)
+    listed = client.list_group_offsets(groups, errors="return")
+    # What cannot be asked now may be known at the next look.
+    committed = {
+        name: offsets for name, offsets in listed.items() if not isinstance(offsets, KafkaError)
+    }
     wanted = {each for offsets in committed.values() for each in offsets}
     ends = client.list_offsets(
         dict.fromkeys(sorted(wanted), "latest"),
@@ -121,11 +136,21 @@ def _offsets(client: Admin, arguments: argparse.Namespace) -> dict[str, Offsets]
     return found
 
 
-def _lags(client: Admin, arguments: argparse.Namespace) -> dict[str, list[PartitionLag]]:
-    return {
-        name: client.group_lag(name, isolation_level=arguments.isolation_level)
-        for name in arguments.names
-    }
+def _lags(client: Admin, arguments: argparse.Namespace) -> FoundLags:
+    """Return the lags of groups, and the errors of the other groups."""
+    found, failed = each_alone(
+        arguments.names,
+        lambda name: client.group_lag(name, isolation_level=arguments.isolation_level),
+    )
+    return found, with_groups(client, failed)
+
+
+def _unknown(found: Mapping[str, list[PartitionLag]]) -> int:
+    """Print why the lags of partitions are unknown; return the exit code: 1 if one is."""
+    errors = [each.error for lags in found.values() for each in lags if each.error is not None]
+    for error in errors:
+        print(f"ottla: {error}", file=sys.stderr)
+    return 1 if errors else 0
 
 
 def _show(
@@ -155,8 +180,8 @@ def _table(group: str, lags: list[PartitionLag], trend: GroupTrend | None) -> Ta
         cells = [
             f"{lag.topic}-{lag.partition}",
             text(lag.committed),
-            str(lag.end),
-            text(lag.lag),
+            text(lag.end),
+            text(lag.lag) if lag.error is None else "unknown",
             "" if lag.lag_ms is None else duration(lag.lag_ms / 1000),
         ]
         if trends is None:
@@ -171,7 +196,7 @@ def _table(group: str, lags: list[PartitionLag], trend: GroupTrend | None) -> Ta
     lines = [summary_of(lags) + trend_text(total)]
     if total is not None and total.state == "unknown":
         lines.append(_TOO_SHORT)
-    without = sum(lag.lag is None for lag in lags)
+    without = sum(lag.committed is None for lag in lags)
     if without:
         lines.append(f"{counted(without, 'partition')} without a committed offset")
     return Table(group, header, rows, lines)
@@ -182,7 +207,10 @@ def summary_of(lags: Sequence[PartitionLag]) -> str:
     total = sum(lag.lag or 0 for lag in lags)
     oldest = max((lag.lag_ms for lag in lags if lag.lag_ms is not None), default=0)
     age = f"; the oldest unread record is {duration(oldest / 1000)} old" if oldest else ""
-    return f"lag {total} in {counted(len(lags), 'partition')}{age}"
+    unknown = sum(lag.error is not None for lag in lags)
+    rest = f"; unknown in {counted(unknown, 'partition')}" if unknown else ""
+    least = "at least " if unknown else ""
+    return f"lag {least}{total} in {counted(len(lags), 'partition')}{rest}{age}"
 
 
 def trend_text(trend: Trend | None) -> str:

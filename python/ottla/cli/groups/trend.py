@@ -53,11 +53,11 @@ class Trend:
 
 
 def offsets_of(lags: Iterable[PartitionLag]) -> dict[tuple[str, int], tuple[int, int]]:
-    """Return the offsets of the partitions that have a committed offset."""
+    """Return the offsets of the partitions whose committed and end offsets are known."""
     return {
         (lag.topic, lag.partition): (lag.committed, lag.end)
         for lag in lags
-        if lag.committed is not None
+        if lag.committed is not None and lag.end is not None
     }
 
 

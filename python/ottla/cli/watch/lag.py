@@ -45,6 +45,11 @@ class MeasuredLag:
         return sum(each.lag or 0 for each in self.partitions)
 
     @property
+    def error(self) -> str | None:
+        """The reason why the lag of a partition is unknown; None if all are known."""
+        return next((each.error for each in self.partitions if each.error is not None), None)
+
+    @property
     def lag_ms(self) -> int:
         """The age of the oldest unread record in ms; 0 if there is none or its age is unknown."""
         return max((each.lag_ms or 0 for each in self.partitions), default=0)
@@ -92,7 +97,7 @@ class WatchedGroup:
             "lag_ms": found and found.lag_ms,
             "partition_count": found and len(found.partitions),
             "trend": found and plain(found.trend),
-            "error": None if outcome.error is None else str(outcome.error),
+            "error": (found and found.error) if outcome.error is None else str(outcome.error),
         }
 
     def line(self) -> str:
@@ -113,13 +118,20 @@ class WatchedGroup:
         if trend is not None:
             rates = [rate_text(trend.read), rate_text(trend.written), cleared_in(trend)]
         behind = duration(found.lag_ms / 1000) if found.lag_ms else ""
-        return [self.id, str(len(found.partitions)), str(found.lag), behind, *rates]
+        return [
+            self.id,
+            str(len(found.partitions)),
+            f"{'' if found.error is None else 'at least '}{found.lag}",
+            behind,
+            *rates,
+        ]
 
     def problem(self) -> str | None:
         """Return the reason why the last look-up failed, or None."""
         outcome = self.outcome
         if outcome.error is None:
-            return None
+            unknown = outcome.value and outcome.value.error
+            return f"{self.id}: {unknown}" if unknown else None
         if outcome.value is None:
             return f"{self.id}: {outcome.error}"
         age = elapsed(time.monotonic() - outcome.since)
