@@ -11,17 +11,20 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ottla import Consumer
+from ottla import Admin, Consumer
+from ottla._core import client_of, config_row_of
 from ottla.cli.consume.output import Output
 from ottla.cli.consume.selection import COLUMNS, Selection
 from ottla.cli.consume.topics import topics_as_text
 from ottla.cli.options import put
 from ottla.cli.signals import finish_first
+from ottla.cli.suggestions import check_topic
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
 
 _POLL_SECONDS = 0.25
 _ROWS = 500
+_CREATES = "allow.auto.create.topics"
 _RESETS = {"beginning": "earliest", "earliest": "earliest", "end": "latest", "latest": "latest"}
 
 
@@ -30,10 +33,12 @@ def read_group(
 ) -> None:
     """Print records until the end, the count, or Ctrl-C, and leave the group."""
     with Consumer(_configuration(config, arguments)) as consumer:
-        if arguments.pattern is None:
-            consumer.subscribe(arguments.topics)
-        else:
+        if arguments.pattern is not None:
             consumer.subscribe(pattern=arguments.pattern)
+        else:
+            consumer.subscribe(arguments.topics)
+            for topic in dict.fromkeys(arguments.topics):
+                check_topic(Admin(client_of(consumer)), topic)
 
         def waiting_for() -> str | None:
             why = obstacles(consumer.connections())
@@ -82,6 +87,9 @@ def _configuration(config: Mapping[str, Any], arguments: argparse.Namespace) -> 
     put(result, "group.id", arguments.group)
     put(result, "auto.offset.reset", _RESETS[starts[0]])
     put(result, "enable.auto.commit", "false")
+    # A mistyped name must not become a topic.
+    if not any(config_row_of(key) == _CREATES for key in config):
+        put(result, _CREATES, "false")
     return result
 
 
