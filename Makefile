@@ -30,7 +30,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep frameworks framework-environments pytest unit peer-suites oracle jars older-jars apicurio network kerberos valgrind browser console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep frameworks framework-environments pytest unit peer-suites oracle jars older-jars apicurio network kerberos valgrind browser shells console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +47,7 @@ test-rust: oracle ## tier 2: the engine's tests, in Rust
 	$(STEP) 'cargo test'
 	@$(PY) -m tests.gate.cargo_tier test-rust --locked $(CARGO_TEST_ARGS)
 
-test-python: $(QUICK) .venv/dev.stamp console-assets browser ## tier 3: Python on the mock cluster, no JVM
+test-python: $(QUICK) .venv/dev.stamp console-assets browser shells ## tier 3: Python on the mock cluster, no JVM
 	$(STEP) 'pytest on the mock'
 	@$(PYTEST_TIER) test-python --numprocesses=6 -m 'not cluster and not spark and not deep' tests/mock tests/mistakes tests/cluster
 
@@ -111,6 +111,9 @@ kerberos:
 
 browser:
 	@tools/browser.sh
+
+shells:
+	@tools/shells.sh
 
 console-assets: .ottla-build/console-assets.stamp ## the chart library of the console's page, from npm
 .ottla-build/console-assets.stamp: tools/console_assets.sh tools/console_assets/package-lock.json .venv/dev.stamp

@@ -305,7 +305,7 @@ def test_a_line_that_is_no_value_is_an_error(
     assert done.code == 1
     assert "ottla: record 2: " in done.err
     assert message in done.err
-    assert done.err.endswith("ottla: 1 record written, 1 failed\n")
+    assert done.err.endswith("ottla: 1 record written, 1 failed: record 2 of the input\n")
     assert len(read(mock_cluster, single)) == 1
 
 

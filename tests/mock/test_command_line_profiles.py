@@ -1,9 +1,8 @@
-"""Profiles of the command line, and the script that completes commands."""
+"""Profiles of the command line."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -103,31 +102,3 @@ def test_without_a_profile_and_an_address(profiles: Path) -> None:
     done = ottla_here("topics", "list")
     assert done.code == 2
     assert "no broker address" in done.err
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
-def test_completion(shell: str) -> None:
-    done = ottla_here("completion", shell)
-    assert (done.code, done.err) == (0, "")
-    for word in ("topics", "delete-records", "unhealthy"):
-        assert word in done.text
-
-
-def test_bash_completes_subcommands_and_options(tmp_path: Path) -> None:
-    script = tmp_path / "ottla.bash"
-    script.write_text(ottla_here("completion", "bash").text)
-
-    def completed(*words: str) -> set[str]:
-        quoted = " ".join(f"'{word}'" for word in ("ottla", *words))
-        text = (
-            f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words)}; "
-            "COMP_LINE='' COMP_POINT=0; _shtab_ottla; printf '%s\\n' \"${COMPREPLY[@]}\""
-        )
-        done = subprocess.run(
-            ["bash", "-c", text], capture_output=True, text=True, check=True, timeout=60
-        )
-        return set(done.stdout.split())
-
-    assert "topics" in completed("top")
-    assert {"delete", "describe", "delete-records"} <= completed("topics", "de")
-    assert "--if-not-exists" in completed("topics", "create", "--if")

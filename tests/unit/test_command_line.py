@@ -50,12 +50,29 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
         ("%t-%p@%o %T", b"t-1@2 3"),
         ("%k|%s|%h", b"k||a=1,b=NULL"),
         ("%K %S", b"1 -1"),
+        ("%T{%F %T.%f}", b"1970-01-01 00:00:00.003000"),
+        ("%T{%d. %B}%T{", b"01. January3{"),
+        ('{"at": "%T{%Y-%m-%dT%H:%M:%SZ}"}', b'{"at": "1970-01-01T00:00:00Z"}'),
         ("100%%\\n", b"100%\n"),
         ("é\\x00\\xff\\q", "é".encode() + b"\x00\xff\\q"),
     ],
 )
 def test_formats(template: str, shown: bytes) -> None:
     assert compile_format(template)(RECORD) == shown
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "shown"),
+    [(None, b"NULL"), (-1, b"1969"), (10**15, b"1" + b"0" * 15), (-(10**15), b"-1" + b"0" * 15)],
+)
+def test_times_of_any_year(timestamp: int | None, shown: bytes) -> None:
+    record = RECORD._replace(timestamp=timestamp)
+    assert compile_format("%T{%Y}")(record) == shown
+
+
+def test_a_form_that_is_not_text() -> None:
+    with pytest.raises(ConfigError, match="not a format of strftime"):
+        compile_format("%T{\\xff}")
 
 
 def test_an_unknown_token() -> None:

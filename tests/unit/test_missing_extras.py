@@ -123,9 +123,9 @@ def test_the_demo_without_pyspark() -> None:
 COMMAND = "import sys\nfrom ottla.cli import main\nsys.exit(main({arguments!r}))"
 
 
-def test_completion_without_shtab() -> None:
+def test_completion_without_argcomplete() -> None:
     program = COMMAND.format(arguments=["completion", "bash"])
-    shown = run_python(BLOCK.format(names={"shtab"}) + program, code=2)
+    shown = run_python(BLOCK.format(names={"argcomplete"}) + program, code=2)
     assert "pip install 'ottla[cli]'" in shown
 
 

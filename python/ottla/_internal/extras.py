@@ -11,7 +11,7 @@ import importlib.util
 PACKAGES = {
     "arrow": ("pyarrow",),
     "otel": ("opentelemetry",),
-    "cli": ("rich", "shtab"),
+    "cli": ("rich", "argcomplete"),
     "console": ("starlette", "uvicorn", "h11", "anyio"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }

@@ -1,21 +1,23 @@
 """The format strings of ``consume``: kcat's, with text, escapes and ``%`` tokens.
 
 Tokens: ``%t`` topic, ``%p`` partition, ``%o`` offset, ``%k`` key, ``%s`` value, ``%h`` headers,
-``%T`` timestamp in ms, ``%K`` and ``%S`` lengths of key and value (-1 for null), ``%%``. Keys and
-values are printed as raw bytes.
+``%T`` timestamp in ms, ``%T{FORMAT}`` timestamp in UTC by ``strftime``, ``%K`` and ``%S`` lengths
+of key and value (-1 for null), ``%%``. Keys and values are printed as raw bytes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from ottla.errors import ConfigError
 
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"0": b"\0", b"\\": b"\\"}
-_TOKEN = re.compile(rb"%(.)", re.DOTALL)
+_TOKEN = re.compile(rb"%(?:T\{(?P<time>[^{}]*)\}|(?P<name>.))", re.DOTALL)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Record(NamedTuple):
@@ -95,6 +97,32 @@ _TOKENS: dict[bytes, Callable[[Record], bytes]] = {
 }
 
 
+def _time_token(form: bytes) -> Callable[[Record], bytes]:
+    """Return the function for ``%T{FORM}``.
+
+    Raises:
+        ConfigError: ``strftime`` cannot use the form.
+    """
+    try:
+        directives = form.decode()
+        _EPOCH.strftime(directives)
+    except ValueError as error:
+        raise ConfigError(
+            f"-f: %T{{{form.decode(errors='replace')}}} is not a format of strftime: {error}"
+        ) from None
+
+    def write(record: Record) -> bytes:
+        if record.timestamp is None:
+            return b"NULL"
+        try:
+            time = _EPOCH + timedelta(milliseconds=record.timestamp)
+            return time.strftime(directives).encode()
+        except (ValueError, OverflowError):  # not in the years 1 to 9999
+            return b"%d" % record.timestamp
+
+    return write
+
+
 def compile_format(text: str) -> CompiledFormat:
     """Return a format.
 
@@ -107,11 +135,16 @@ def compile_format(text: str) -> CompiledFormat:
     for token in _TOKEN.finditer(template):
         parts.append(template[end : token.start()])
         end = token.end()
+        if token["time"] is not None:
+            parts.append(_time_token(token["time"]))
+            continue
         try:
-            parts.append(_TOKENS[token[1]])
+            parts.append(_TOKENS[token["name"]])
         except KeyError:
             known = " ".join(f"%{name.decode()}" for name in _TOKENS)
-            name = token[1].decode(errors="replace")
-            raise ConfigError(f"-f: %{name} does not exist; the tokens are {known}") from None
+            name = token["name"].decode(errors="replace")
+            raise ConfigError(
+                f"-f: %{name} does not exist; the tokens are {known} and %T{{%F %T}}"
+            ) from None
     parts.append(template[end:])
     return CompiledFormat(parts)

@@ -144,7 +144,7 @@ def _format(
     if used is None and not (is_given and wire_format in ("none", "glue")):
         raise ConfigError(_missing(part, wire_format))
     if _uses_subject(arguments, part):
-        subject = subject or f"{arguments.topic}-{part}"
+        subject = subject or f"{_topic_of(arguments, part)}-{part}"
     options: dict[str, Any] = {"schema": schema, "subject": subject, "wire_format": wire_format}
     if arguments.writes_schemas:
         options["register"] = getattr(arguments, f"{part}_register")
@@ -152,6 +152,18 @@ def _format(
     if kind == "protobuf":
         return Protobuf(used, message=message, **options)
     return (Avro if kind == "avro" else Json)(used, **options)
+
+
+def _topic_of(arguments: argparse.Namespace, part: str) -> str:
+    """Return the topic whose schemas are used: ``produce`` has one, ``consume`` several."""
+    if hasattr(arguments, "topic"):
+        return str(arguments.topic)
+    topics: dict[str, None] = dict.fromkeys(arguments.topics or [])
+    if len(topics) != 1:
+        raise ConfigError(
+            f"--{part}-format: several topics have no common subject: give --{part}-subject"
+        )
+    return next(iter(topics))
 
 
 def _missing(part: str, wire_format: str) -> str:

@@ -1,9 +1,10 @@
-"""``ottla consume``: write a topic's records to standard output, and optionally follow the topic.
+"""``ottla consume``: write the records of topics to standard output, and optionally follow them.
 
-``ranges.py`` or ``group.py`` selects the records to read, ``schemas.py`` decodes keys and values
-with a schema, ``filters.py`` drops records, ``decoding.py`` interprets bytes without a schema, and
-``output.py`` prints. Invariants: without ``--group``, the command joins no group and commits
-nothing; no record is kept in memory while the next batch is decoded.
+``topics.py`` and ``ranges.py`` or ``group.py`` select the records to read, ``schemas.py`` decodes
+keys and values with a schema, ``filters.py`` drops records, ``decoding.py`` and ``headers.py``
+interpret bytes without a schema, and ``output.py`` prints. Invariants: without ``--group``, the
+command joins no group and commits nothing; no record is kept in memory while the next batch is
+decoded.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ottla.cli.consume.newest import choose_newest
 from ottla.cli.consume.output import output_of
 from ottla.cli.consume.ranges import Range, newest_ranges, ranges_of
 from ottla.cli.consume.selection import COLUMNS, Selection
+from ottla.cli.consume.topics import add_topics, check_pattern, topics_as_text
 from ottla.cli.formats import Record
 from ottla.cli.options import add_cluster, configuration, connect, record_count
 from ottla.cli.schema_options import add_schemas
@@ -35,23 +37,27 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command's arguments."""
     parser = commands.add_parser(
         "consume",
-        help="read a topic to standard output",
-        description="Write a topic to standard output, and follow it unless -e, -c or --last is "
+        help="read topics to standard output",
+        description="Write topics to standard output, and follow them unless -e, -c or --last is "
+        "given. With several topics, a line begins with the topic and a tab, unless -f or -J is "
         "given.",
         epilog="OFFSET: beginning, end, N (an offset), -N (the last N of each partition), or a "
         "time or how long ago, for the first record at or after it (2026-11-24T10:00:00Z, 12h, or "
         "s@ and ms since 1970); e@ and a time is where to end. FORMAT: text with \\n \\t "
         "\\xHH, %%t topic, %%p partition, %%o offset, %%k key, %%s value, %%h headers, %%T "
-        "timestamp, %%K and %%S lengths of key and value, %%%%.",
+        "timestamp in ms, %%T{%%F %%T} timestamp in UTC as strftime writes it, %%K and %%S lengths "
+        "of key and value, %%%%.",
     )
     add_cluster(parser)
-    parser.add_argument("-t", "--topic", required=True, help="the topic")
-    parser.add_argument("-p", "--partition", type=int, action="append", help="this partition only")
+    add_topics(parser)
+    parser.add_argument(
+        "-p", "--partition", type=int, action="append", help="this partition of each topic only"
+    )
     parser.add_argument(
         "-o", "--offset", action="append", help="where to start (beginning); see below"
     )
     parser.add_argument("-c", "--count", type=record_count, help="exit after this many records")
-    parser.add_argument("-e", "--exit", action="store_true", help="exit at the end of the topic")
+    parser.add_argument("-e", "--exit", action="store_true", help="exit at the end of the topics")
     parser.add_argument(
         "--last",
         type=record_count,
@@ -115,6 +121,13 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         output.add_argument(
             f"--{part}-as", choices=sorted(DECODERS), help=f"the type of the {part}"
         )
+    output.add_argument(
+        "--header-as",
+        metavar="[NAME=]TYPE",
+        action="append",
+        default=[],
+        help="the type of headers, or of those with this name; may be repeated",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -149,6 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
+    check_pattern(arguments)
     if arguments.last is not None and (arguments.offset or arguments.count is not None):
         raise ConfigError("--last replaces -o and -c")
     if arguments.group is not None and (arguments.partition or arguments.last is not None):
@@ -170,9 +184,9 @@ def _waiting_for(client: Client, arguments: argparse.Namespace) -> str | None:
     """
     why = obstacles(client.connections())
     if why:
-        return f"records of {arguments.topic}: {why}"
+        return f"records of {topics_as_text(arguments)}: {why}"
     if sys.stdout.isatty():
-        return f"records of {arguments.topic} (Ctrl-C to exit)"
+        return f"records of {topics_as_text(arguments)} (Ctrl-C to exit)"
     return None
 
 

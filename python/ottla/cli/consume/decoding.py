@@ -1,4 +1,4 @@
-"""The interpretation of key and value bytes, for ``--key-as`` and ``--value-as``.
+"""The interpretation of bytes, for ``--key-as``, ``--value-as`` and ``--header-as``.
 
 Invariant: bytes that are not of the given type are an error that names the record.
 """
@@ -43,8 +43,15 @@ def decode(record: Record, part: str, kind: str) -> Any:
         SerializationError: the bytes are not of this kind.
     """
     data: bytes | None = getattr(record, part)
-    if data is None:
-        return None
+    return None if data is None else decode_bytes(record, part, data, kind)
+
+
+def decode_bytes(record: Record, part: str, data: bytes, kind: str) -> Any:
+    """Return bytes of a record as a value of a kind.
+
+    Raises:
+        SerializationError: the bytes are not of this kind.
+    """
     try:
         return DECODERS[kind](data)
     except (ValueError, RecursionError, struct.error) as error:

@@ -15,6 +15,7 @@ from ottla import Admin, Consumer
 from ottla._core import client_of, config_row_of
 from ottla.cli.consume.output import Output
 from ottla.cli.consume.selection import COLUMNS, Selection
+from ottla.cli.consume.topics import topics_as_text
 from ottla.cli.options import put
 from ottla.cli.signals import finish_first
 from ottla.cli.suggestions import check_topic
@@ -31,15 +32,20 @@ def read_group(
     config: Mapping[str, Any], arguments: argparse.Namespace, selection: Selection, output: Output
 ) -> None:
     """Print records until the end, the count, or Ctrl-C, and leave the group."""
-    with Consumer(_configuration(config, arguments), topics=[arguments.topic]) as consumer:
-        check_topic(Admin(client_of(consumer)), arguments.topic)
+    with Consumer(_configuration(config, arguments)) as consumer:
+        if arguments.pattern is not None:
+            consumer.subscribe(pattern=arguments.pattern)
+        else:
+            consumer.subscribe(arguments.topics)
+            for topic in dict.fromkeys(arguments.topics):
+                check_topic(Admin(client_of(consumer)), topic)
 
         def waiting_for() -> str | None:
             why = obstacles(consumer.connections())
             if why or not consumer.assignment():
                 return f"partitions of group {arguments.group}{': ' if why else ''}{why}"
             if sys.stdout.isatty():
-                return f"records of {arguments.topic} (Ctrl-C to exit)"
+                return f"records of {topics_as_text(arguments)} (Ctrl-C to exit)"
             return None
 
         with report_waiting(waiting_for) as progress:

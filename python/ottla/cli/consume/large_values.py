@@ -33,6 +33,16 @@ def texts(data: bytes, errors: str) -> Iterator[str]:
         yield decoder.decode(view[start:end], final=end >= len(view))
 
 
+def is_utf8(data: bytes) -> bool:
+    """Return whether a value is UTF-8."""
+    try:
+        for _ in texts(data, "strict"):
+            pass
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def json_string(data: bytes) -> Iterator[bytes]:
     """Yield a value as a JSON string; bytes that are not UTF-8 become U+FFFD."""
     yield b'"'

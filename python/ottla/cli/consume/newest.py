@@ -21,8 +21,8 @@ _RECORD_BYTES = 500
 # The number of further entries that are collected before they are sorted and cut.
 _PLACES = 1_000
 
-Age = tuple[float, int, int]
-"""The time, the partition and the offset of a record."""
+Age = tuple[float, str, int, int]
+"""The time, the topic, the partition and the offset of a record."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,16 @@ def choose_newest(
     Args:
         batches: the records to choose from.
         count: the number of records to yield.
-        read: reads ranges of the topic again.
+        read: reads ranges of the topics again.
     """
     found: list[_Candidate] = []
     kept = 0
-    topic = ""
     for records in batches:
         for record in records:
-            size, topic = size_of(record), record.topic
+            size = size_of(record)
             is_kept = kept + size <= _MAX_KEPT
             kept += size if is_kept else 0
-            age = age_of(record.timestamp, record.partition, record.offset)
+            age = age_of(record.timestamp, record.topic, record.partition, record.offset)
             found.append(_Candidate(age, size, record if is_kept else None))
             del record
         # No batch is kept in memory while the next one is decoded.
@@ -63,15 +62,15 @@ def choose_newest(
             found = _newest_of(found, count)
             kept = sum(each.size for each in found if each.record is not None)
     for group in _groups(_newest_of(found, count)):
-        yield _read_missing(group, topic, read)
+        yield _read_missing(group, read)
 
 
-def age_of(timestamp: int | None, partition: int, offset: int) -> Age:
+def age_of(timestamp: int | None, topic: str, partition: int, offset: int) -> Age:
     """Return the sort key of a record, which puts the oldest first.
 
     A timestamp that a timestamp column cannot hold is later than all others.
     """
-    return math.inf if timestamp is None else timestamp, partition, offset
+    return math.inf if timestamp is None else timestamp, topic, partition, offset
 
 
 def size_of(record: Record) -> int:
@@ -99,22 +98,23 @@ def _groups(found: Iterable[_Candidate]) -> Iterator[list[_Candidate]]:
 
 
 def _read_missing(
-    group: list[_Candidate], topic: str, read: Callable[[list[Range]], Iterator[list[Record]]]
+    group: list[_Candidate], read: Callable[[list[Range]], Iterator[list[Record]]]
 ) -> list[Record]:
     """Return the records of a group, without those that were deleted meanwhile."""
-    missing: dict[int, list[int]] = {}
+    missing: dict[tuple[str, int], list[int]] = {}
     for each in group:
         if each.record is None:
-            _, partition, offset = each.age
-            missing.setdefault(partition, []).append(offset)
-    again: dict[tuple[int, int], Record] = {}
+            _, topic, partition, offset = each.age
+            missing.setdefault((topic, partition), []).append(offset)
+    again: dict[tuple[str, int, int], Record] = {}
     ranges: list[Range] = [
-        (topic, partition, min(offsets), max(offsets) + 1) for partition, offsets in missing.items()
+        (*topic_partition, min(offsets), max(offsets) + 1)
+        for topic_partition, offsets in missing.items()
     ]
-    wanted = {(partition, offset) for partition, each in missing.items() for offset in each}
+    wanted = {(*where, offset) for where, offsets in missing.items() for offset in offsets}
     for records in read(ranges) if ranges else ():
         for record in records:
-            if (position := (record.partition, record.offset)) in wanted:
+            if (position := (record.topic, record.partition, record.offset)) in wanted:
                 again[position] = record
             del record
         records.clear()

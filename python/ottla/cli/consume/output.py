@@ -2,8 +2,9 @@
 
 Invariants: a record is flushed as soon as it is printed, so that a reader of the output sees it. A
 record that does not match its schema or the given types is reported on standard error and printed
-only with JSON output; the records after it are printed. A large key or value is printed in pieces,
-without a complete copy of it.
+only with JSON output; the records after it are printed. A line of JSON names the parts whose bytes
+were not UTF-8 and became U+FFFD. A large key or value is printed in pieces, without a complete copy
+of it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ottla.cli.consume.decoding import as_text, decode, json_text
-from ottla.cli.consume.large_values import is_large, json_string
+from ottla.cli.consume.headers import HeaderKinds, decoded_headers, header_kinds
+from ottla.cli.consume.large_values import is_large, is_utf8, json_string
+from ottla.cli.consume.topics import shows_topic
 from ottla.cli.formats import Format, Record, compile_format, unescape
 from ottla.cli.streams import encoded
 from ottla.errors import SerializationError
+
+_PARTS = ("key", "value", "headers")
+_NO_KINDS: HeaderKinds = {}
 
 
 class Output:
@@ -68,16 +74,21 @@ def output_of(arguments: argparse.Namespace) -> Output:
         for part, kind in (("key", arguments.key_as), ("value", arguments.value_as))
         if kind is not None
     }
+    headers = header_kinds(arguments.header_as)
     if arguments.json:
-        return Output(lambda record: json_pieces(record, kinds), prints_failed=True)
+        return Output(lambda record: json_pieces(record, kinds, headers), prints_failed=True)
     format_record = _format(arguments)
-    if not kinds:
+    if not kinds and not headers:
         return Output(format_record)
 
     def print_decoded(record: Record) -> Iterable[bytes]:
-        texts = {part: as_text(decode(record, part, kind)) for part, kind in kinds.items()}
-        key, value = texts.get("key", record.key), texts.get("value", record.value)
-        return format_record(record._replace(key=key, value=value))
+        texts: dict[str, Any] = {
+            part: as_text(decode(record, part, kind)) for part, kind in kinds.items()
+        }
+        if headers:
+            decoded = decoded_headers(record, headers)
+            texts["headers"] = [(name, _as_bytes(value)) for name, value in decoded]
+        return format_record(record._replace(**texts))
 
     return Output(print_decoded)
 
@@ -88,25 +99,41 @@ def _format(arguments: argparse.Namespace) -> Format:
         return compile_format(arguments.format).pieces
     end = unescape(arguments.delimiter)
     if arguments.key_delimiter is None:
-        return lambda record: (record.value or b"", end)
-    delimiter = unescape(arguments.key_delimiter)
-    return lambda record: (record.key or b"", delimiter, record.value or b"", end)
+
+        def format_record(record: Record) -> Sequence[bytes]:
+            return record.value or b"", end
+    else:
+        delimiter = unescape(arguments.key_delimiter)
+
+        def format_record(record: Record) -> Sequence[bytes]:
+            return record.key or b"", delimiter, record.value or b"", end
+
+    if not shows_topic(arguments):
+        return format_record
+    return lambda record: (record.topic.encode(), b"\t", *format_record(record))
 
 
-def as_json(record: Record, kinds: dict[str, str]) -> bytes:
+def _as_bytes(value: Any) -> bytes | None:
+    return value if isinstance(value, bytes) else as_text(value)
+
+
+def as_json(record: Record, kinds: dict[str, str], headers: HeaderKinds = _NO_KINDS) -> bytes:
     """Return a record as a line of JSON; bytes that are not UTF-8 become U+FFFD.
 
     Args:
         record: the record.
         kinds: the types of the key and the value, if they are not text.
+        headers: the types of headers, if they are not text.
 
     Raises:
-        SerializationError: the key or the value is not of its type.
+        SerializationError: the key, the value or a header is not of its type.
     """
-    return encoded(json_text(_json_fields(record, kinds))) + b"\n"
+    return encoded(json_text(_json_fields(record, kinds, headers))) + b"\n"
 
 
-def json_pieces(record: Record, kinds: dict[str, str]) -> Iterable[bytes]:
+def json_pieces(
+    record: Record, kinds: dict[str, str], headers: HeaderKinds = _NO_KINDS
+) -> Iterable[bytes]:
     """Return the line of ``as_json`` in pieces. A large value becomes text piece by piece.
 
     Raises:
@@ -119,12 +146,15 @@ def json_pieces(record: Record, kinds: dict[str, str]) -> Iterable[bytes]:
         if part not in known and data is not None and is_large(data)
     }
     if not large:
-        return [as_json(record, kinds)]
+        return [as_json(record, kinds, headers)]
     small = record._replace(
         key=None if "key" in large else record.key,
         value=None if "value" in large else record.value,
     )
-    fields = _json_fields(small, kinds)
+    fields = _json_fields(small, kinds, headers)
+    if replaced := {part for part, data in large.items() if not is_utf8(data)}:
+        also = replaced.union(fields.get("replaced", []))
+        fields["replaced"] = [part for part in _PARTS if part in also]
     return _pieces(fields, large)
 
 
@@ -145,8 +175,9 @@ def _pieces(fields: dict[str, Any], large: dict[str, bytes]) -> Iterator[bytes]:
     yield b"}\n"
 
 
-def _json_fields(record: Record, kinds: dict[str, str]) -> dict[str, Any]:
+def _json_fields(record: Record, kinds: dict[str, str], headers: HeaderKinds) -> dict[str, Any]:
     fields: dict[str, Any] = record._asdict()
+    replaced: set[str] = set()
     objects = fields.pop("objects") or {}
     if record.error is None:
         del fields["error"]
@@ -156,10 +187,22 @@ def _json_fields(record: Record, kinds: dict[str, str]) -> dict[str, Any]:
         elif part in kinds:
             fields[part] = decode(record, part, kinds[part])
         else:
-            fields[part] = _text(fields[part])
-    fields["headers"] = [[name, _text(value)] for name, value in record.headers or []]
+            fields[part] = _text(part, fields[part], replaced)
+    fields["headers"] = [
+        [name, _text("headers", value, replaced)]
+        for name, value in decoded_headers(record, headers)
+    ]
+    if replaced:
+        fields["replaced"] = [part for part in _PARTS if part in replaced]
     return fields
 
 
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode(errors="replace")
+def _text(part: str, value: Any, replaced: set[str]) -> Any:
+    """Return bytes as text, and note the part if bytes were replaced; other values stay."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        replaced.add(part)
+        return value.decode(errors="replace")

@@ -10,6 +10,7 @@ from datetime import datetime
 from ottla import Client
 from ottla._internal.text import counted
 from ottla.cli.consume.tail import tail_starts
+from ottla.cli.consume.topics import topics_of
 from ottla.cli.parsing import parse_ago, parse_time
 from ottla.errors import ConfigError, UnknownTopicError
 
@@ -25,7 +26,7 @@ _Offsets = dict[tuple[str, int], int]
 
 def ranges_of(client: Client, arguments: argparse.Namespace) -> list[Range]:
     """Return the range to read of each partition. It has no end if the topic is followed."""
-    partitions = _partitions(client, arguments.topic, arguments.partition)
+    partitions = _partitions(client, arguments)
     offsets = [_offset(text) for text in arguments.offset or ["beginning"]]
     starts = [(kind, position) for kind, position in offsets if kind != "until"]
     stops = [time for kind, time in offsets if kind == "until"]
@@ -43,15 +44,23 @@ def ranges_of(client: Client, arguments: argparse.Namespace) -> list[Range]:
     return [(topic, index, start[topic, index], end[topic, index]) for topic, index in partitions]
 
 
-def _partitions(client: Client, topic: str, wanted: list[int] | None) -> _Partitions:
-    known = client.cluster([topic]).topics[topic].partitions
-    for index in wanted or []:
-        if index not in known:
-            raise UnknownTopicError(
-                f"partition {index} of topic {topic} does not exist: the topic has "
-                f"{counted(len(known), 'partition')}"
-            )
-    return [(topic, index) for index in dict.fromkeys(wanted or sorted(known))]
+def _partitions(client: Client, arguments: argparse.Namespace) -> _Partitions:
+    names = topics_of(client, arguments)
+    topics = client.cluster(names).topics
+    wanted: list[int] | None = arguments.partition
+    for name in names:
+        known = topics[name].partitions
+        for index in wanted or []:
+            if index not in known:
+                raise UnknownTopicError(
+                    f"partition {index} of topic {name} does not exist: the topic has "
+                    f"{counted(len(known), 'partition')}"
+                )
+    return [
+        (name, index)
+        for name in names
+        for index in dict.fromkeys(wanted or sorted(topics[name].partitions))
+    ]
 
 
 def _offset(text: str) -> tuple[str, int | datetime]:
@@ -138,7 +147,7 @@ def newest_ranges(client: Client, arguments: argparse.Namespace, count: int | No
         arguments: the command's arguments.
         count: the number of records in each partition; None for all.
     """
-    partitions = _partitions(client, arguments.topic, arguments.partition)
+    partitions = _partitions(client, arguments)
     start = _listed(client, partitions, "earliest")
     end = _listed(client, partitions, "latest")
     if count is not None:

@@ -1,7 +1,8 @@
 """``ottla produce``: write standard input, or files, to a topic; by default one record per line.
 
-``json_serializer.py`` encodes keys and values with a schema. Invariant: memory is bounded, by the
-producer's buffer and by the number of unsettled deliveries.
+``json_serializer.py`` encodes keys and values with a schema; ``failures.py`` reports what was not
+written. Invariant: memory is bounded, by the producer's buffer and by the number of unsettled
+deliveries.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ottla._internal.text import counted
 from ottla.cli.formats import unescape
 from ottla.cli.options import add_cluster, configuration, put, record_count
 from ottla.cli.produce.destination import ensure_topic
+from ottla.cli.produce.failures import Failures, shortened, without_unchecked
 from ottla.cli.produce.json_serializer import JsonSerializer
 from ottla.cli.schema_options import add_schemas, formats_of
 from ottla.cli.texts import ByteText
@@ -80,18 +82,19 @@ def run(arguments: argparse.Namespace) -> int:
     headers = [_header(header) for header in arguments.header]
     formats = formats_of(arguments)
     serializers = {part: JsonSerializer(formats[part], part) for part in formats}
-    written = failed = 0
+    settled, refused = 0, False
+    failures = Failures()
     unsettled: deque[Delivery] = deque()
 
     def settle(limit: int) -> None:
-        nonlocal written, failed
+        nonlocal settled
         while len(unsettled) > limit:
-            error = unsettled.popleft().exception()
+            error = unsettled[0].exception()
+            unsettled.popleft()
             progress()
-            written += error is None
-            failed += error is not None
-            if error is not None and failed <= 10:
-                print(f"ottla: not written: {error}", file=sys.stderr)
+            settled += 1
+            if error is not None:
+                failures.add(settled, error)
 
     def unacknowledged() -> str | None:
         # If the input is slow, records are acknowledged long before this loop settles them.
@@ -107,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         key_serializer=serializers.get("key"),
         value_serializer=serializers.get("value"),
     )
-    with producer, report_waiting(unacknowledged) as progress:
+    with without_unchecked(), producer, report_waiting(unacknowledged) as progress:
         ensure_topic(Admin(client_of(producer)), arguments.topic, create=arguments.create)
         for number, record in enumerate(_records(arguments, delimiter)):
             if number == arguments.count:
@@ -119,16 +122,20 @@ def run(arguments: argparse.Namespace) -> int:
                 )
             except KafkaError as error:
                 # Only this record was rejected. The records before it were accepted.
-                print(f"ottla: record {number + 1}: {error}", file=sys.stderr)
-                failed += 1
+                message = f"record {number + 1}: {shortened(str(error))}"
+                print(f"ottla: {message}; the input after it was not read", file=sys.stderr)
+                refused = True
                 break
             unsettled.append(sent)
             settle(_WINDOW)
         producer.flush()
         settle(0)
-    if arguments.verbose or failed:
-        print(f"ottla: {counted(written, 'record')} written, {failed} failed", file=sys.stderr)
-    return 1 if failed else 0
+    written = settled - failures.count
+    if refused:
+        failures.add_refused(settled + 1)
+    if arguments.verbose or failures.count or sys.stdin.isatty():
+        print(f"ottla: {failures.summary(written)}", file=sys.stderr)
+    return 1 if failures.count else 0
 
 
 def _header(text: str) -> tuple[str, bytes | None]:

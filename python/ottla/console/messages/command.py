@@ -89,7 +89,7 @@ def command_of(
     words += filters + [f"--{part}-as={kind}" for part, kind in kinds.items()]
     arguments = _parse([*words, "-e"])
     selection = Selection(arguments)
-    formats = _formats(query, arguments.topic, registry, limits)
+    formats = _formats(query, arguments.topics[0], registry, limits)
     selection.formats.update(formats)
     for part in formats:
         words.append(f"--{part}-format={query.text(f'{part}_format')}")

@@ -99,7 +99,7 @@ def download(reading: Reading, command: Command, kind: str) -> Download:
     """
     records: list[Record] = [message.data for message in reading.records]
     make = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet}[kind]
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", command.arguments.topic)
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", command.arguments.topics[0])
     if reading.ended != "end":
         name += ".part"
     disposition = f'attachment; filename="{name}.{kind}"'

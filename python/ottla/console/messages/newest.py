@@ -31,7 +31,8 @@ _GROWTH = 4
 
 
 def _age(record: Message) -> Age:
-    return age_of(record.timestamp, record.partition, record.offset)
+    # All are of one topic.
+    return age_of(record.timestamp, "", record.partition, record.offset)
 
 
 def read_newest(

@@ -1,0 +1,123 @@
+"""The records that ``ottla produce`` could not write, told in few and short lines.
+
+Invariants: each cause is told once, when it first occurs; memory and output are bounded, whatever
+the number of failures; a record that may have been written is called that.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ottla._internal.text import clean, counted, listed
+from ottla.errors import KafkaError
+
+# The number of causes that are told; others are only counted.
+_CAUSES = 5
+_RANGES = 5
+_LENGTH = 400
+
+_CONTEXT = re.compile(r" \[[^\]]*\]$")
+_NUMBER = re.compile(r"\d+")
+
+
+class Failures:
+    """Counts failed records by cause.
+
+    Attributes:
+        count: the number of failed records.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._maybe_written = 0
+        self._causes: Counter[str] = Counter()
+        # The first and last number of adjacent failed records; only the first such ranges.
+        self._ranges: list[list[int]] = []
+        self._range_count = 0
+        self._last = 0
+
+    def add(self, number: int, error: KafkaError) -> None:
+        """Add the failure of a record, in the order of the input.
+
+        Args:
+            number: the number of the record in the input, from 1.
+            error: why it was not written.
+        """
+        self.count += 1
+        self._maybe_written += error.maybe_done
+        self._add_number(number)
+        cause = _cause(error)
+        if cause not in self._causes and len(self._causes) < _CAUSES:
+            print(f"ottla: not written: {shortened(clean(str(error)))}", file=sys.stderr)
+        if cause in self._causes or len(self._causes) < _CAUSES:
+            self._causes[cause] += 1
+        else:
+            self._causes["other causes"] += 1
+
+    def _add_number(self, number: int) -> None:
+        if self._last and number == self._last + 1:
+            if len(self._ranges) == self._range_count:
+                self._ranges[-1][1] = number
+        else:
+            self._range_count += 1
+            if len(self._ranges) < _RANGES:
+                self._ranges.append([number, number])
+        self._last = number
+
+    def add_refused(self, number: int) -> None:
+        """Add the record after the last one, which was never sent, and whose error was printed."""
+        self.count += 1
+        self._add_number(number)
+
+    def summary(self, written: int) -> str:
+        """Return how many records were written, and which were not."""
+        text = f"{counted(written, 'record')} written, {self.count} failed"
+        if not self.count:
+            return text
+        ranges = [f"{a}" if a == b else f"{a}-{b}" for a, b in self._ranges]
+        text += f": {'record' if self.count == 1 else 'records'} "
+        text += f"{listed(ranges, _RANGES, self._range_count)} of the input"
+        if len(self._causes) > 1:
+            text += " (" + ", ".join(f"{n} {cause}" for cause, n in self._causes.items()) + ")"
+        if self._maybe_written:
+            text += f"; {self._maybe_written} of them may have been written nevertheless"
+        return text
+
+
+def _cause(error: KafkaError) -> str:
+    """Return a text that errors of the same cause share."""
+    if error.name is not None:
+        return error.name
+    # Messages differ in places and sizes.
+    general = _NUMBER.sub("N", _CONTEXT.sub("", str(error)))
+    return f"{type(error).__name__}: {shortened(clean(general), 60)}"
+
+
+def shortened(text: str, limit: int = _LENGTH) -> str:
+    """Return a text of at most ``limit`` characters; both ends stay, as a remedy is at the end."""
+    if len(text) <= limit:
+        return text
+    head = limit // 2
+    return f"{text[:head]} … {text[len(text) - (limit - head - 3) :]}"
+
+
+@contextmanager
+def without_unchecked() -> Iterator[None]:
+    """Print no warnings about failures whose results were not checked: the block checks all."""
+    handlers = logging.getLogger("ottla").handlers
+    for handler in handlers:
+        handler.addFilter(_is_other)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(_is_other)
+
+
+def _is_other(record: logging.LogRecord) -> bool:
+    return "not checked" not in record.getMessage()
