@@ -80,6 +80,9 @@ async def _missing(call: Call, wanted: Iterable[int]) -> dict[int, KafkaError]:
 async def _errors_now(call: Call, brokers: list[int]) -> dict[int, KafkaError]:
     cluster = await describe_cluster(call, fenced=True, authorized_operations=False)
     alive = [each.id for each in cluster.brokers if not each.is_fenced]
+    if not alive:
+        # A broker that knows no other proves nothing.
+        return {}
     fenced = {each.id for each in cluster.brokers if each.is_fenced}
     known = ", ".join(map(str, alive))
     errors = {}
