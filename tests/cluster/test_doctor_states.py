@@ -158,7 +158,7 @@ def unclean() -> Iterator[KafkaCluster]:
 
 
 def test_replicas_that_are_not_eligible(unclean: KafkaCluster) -> None:
-    """True cause: brokers 2 and 3 restarted after an unclean shutdown, so no replica may lead."""
+    """True cause: broker 2 is back after an unclean shutdown, so only broker 3, down, may lead."""
     unclean.create_topic("orders", 1, 3, {"min.insync.replicas": "2"})
     with Admin(unclean.nodes[1].address) as admin:
         admin.alter_partition_reassignments({("orders", 0): [2, 3]})
@@ -168,8 +168,7 @@ def test_replicas_that_are_not_eligible(unclean: KafkaCluster) -> None:
         )
     for broker in (2, 3):
         unclean.kill(broker)
-    for broker in (2, 3):
-        unclean.nodes[broker].start()
+    unclean.nodes[2].start()
     report = until_found(
         lambda: ottla.diagnose(unclean.nodes[1].address, topic="orders"), "replicas_not_eligible"
     )
@@ -181,6 +180,6 @@ def test_replicas_that_are_not_eligible(unclean: KafkaCluster) -> None:
     with Admin(unclean.nodes[1].address) as admin:
         admin.elect_leaders([("orders", 0)], unclean=True)
         wait_until(
-            lambda: describe(admin).partitions[0].leader in {2, 3},
+            lambda: describe(admin).partitions[0].leader == 2,
             lambda: str(describe(admin)),
         )

@@ -57,6 +57,11 @@ def _not_eligible(facts: Facts, waiting: Sequence[ReplicaState]) -> Finding:
     if lost:
         named = listed([str(broker) for broker in lost], limit=10)
         first = f"start broker {named}, which has the last in-sync replica: nothing is lost then"
+    elif down := sorted(
+        {broker for each in waiting for broker in {*each.replicas} - {*each.alive}}
+    ):
+        named = listed([str(broker) for broker in down], limit=10)
+        first = f"start broker {named}: if its replica is complete, nothing is lost"
     example = waiting[0]
     where = f"{example.topic}:{example.partition}"
     offsets = ""
