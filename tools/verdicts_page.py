@@ -18,11 +18,13 @@ GOLDEN = ROOT / "tests" / "golden" / "doctor"
 HEAD = """# Verdicts
 
 The report of [`ottla doctor`](doctor.md) on each failure, by the step that fails: the cause and the
-fix. Addresses are examples. Each text comes from a test that makes the failure happen.
+fix. Addresses are examples. Each text comes from a test that makes the failure happen. A finding is
+certain unless it says `likely`: then another cause would look alike.
 """
 
 FINDING = re.compile(
-    r"^  (?P<severity>error|warning|note) \((?P<phase>\w+)\): (?P<rest>.*?)(?=^  \w|\Z)",
+    r"^  (?P<severity>error|warning|note) \((?P<phase>\w+)(?:, (?P<certainty>\w+))?\): "
+    r"(?P<rest>.*?)(?=^  \w|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 FIX = "fix:"
@@ -42,7 +44,8 @@ def findings() -> dict[str, dict[tuple[str, str], str]]:
             if case not in known:
                 known.add(case)
                 of_phase = found.setdefault(finding["phase"], {})
-                of_phase[finding["severity"], summary.strip()] = fix.strip()
+                sure = f", {finding['certainty']}" if finding["certainty"] else ""
+                of_phase[finding["severity"] + sure, summary.strip()] = fix.strip()
     return found
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import ottla
+from ottla.admin import ConfigResource
 from ottla.doctor import Report
 from ottla.errors import ConfigError, KafkaError
 from ottla.testing import Fault, MockCluster
@@ -94,7 +95,12 @@ def test_a_dead_bootstrap_server_is_a_warning(mock_cluster: MockCluster, topic: 
     mock_cluster.stop_broker(2)
     report = diagnose(mock_cluster, broker=None)
     assert report.ok
-    assert codes(report, "warning") == ["tcp_refused", "broker_missing", "under_replicated"]
+    assert codes(report, "warning") == [
+        "tcp_refused",
+        "broker_missing",
+        "under_replicated",
+        "controller_behind",
+    ]
     [missing] = [finding for finding in report.findings if finding.code == "broker_missing"]
     assert missing.brokers == (2,)
     check("dead_bootstrap_server", report, mock_cluster)
@@ -185,6 +191,29 @@ def test_a_partition_without_leader(topic: str, mock_cluster: MockCluster) -> No
     assert codes(report) == ["leaderless"]
     assert report.exit_code == 10
     check("leaderless", report, mock_cluster)
+
+
+def test_too_few_in_sync_replicas_for_acks_all(mock_cluster: MockCluster) -> None:
+    """True cause: two of three replicas are down, and acks=all needs two; reads work."""
+    mock_cluster.create_topic("payments", partitions=1, replication=3)
+    with ottla.Admin(mock_cluster.bootstrap) as admin:
+        payments = ConfigResource("topic", "payments")
+        admin.alter_configs({payments: {"min.insync.replicas": "2"}})
+    for broker in (2, 3):
+        mock_cluster.stop_broker(broker)
+    report = diagnose(mock_cluster, topic="payments")
+    assert codes(report) == ["below_min_isr"]
+    assert report.exit_code == 10
+    check("below_min_isr", report, mock_cluster)
+
+
+def test_a_client_that_a_quota_throttles(mock_cluster: MockCluster, topic: str) -> None:
+    """True cause: a quota of this client, of which each response of broker 2 tells."""
+    mock_cluster.inject(Fault.throttle(300), api="Metadata", broker=2)
+    report = diagnose(mock_cluster, topic=topic)
+    assert report.ok
+    assert codes(report, "warning") == ["throttled"]
+    check("throttled", report, mock_cluster)
 
 
 def test_a_topic_without_permission_to_read(mock_cluster: MockCluster, topic: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -70,11 +72,36 @@ def tls(request: bytes) -> bytes:
     return b"\x15\x03\x03\x00\x02\x02\x28" if request[:1] == b"\x16" else b""
 
 
+def redis(request: bytes) -> bytes | None:
+    """Waits for the end of a line."""
+    if not request.endswith(b"\n"):
+        return None
+    return b"+PONG\r\n" if request == b"PING\r\n" else b"-ERR unknown command\r\n"
+
+
+def postgres(request: bytes) -> bytes:
+    """Responds to a request for TLS, and closes the connection on anything else."""
+    return b"N" if request == b"\x00\x00\x00\x08\x04\xd2\x16\x2f" else b""
+
+
+def amqp(_: bytes) -> bytes:
+    """Names its own protocol, and closes the connection."""
+    return b"AMQP\x00\x00\x09\x01"
+
+
+def zookeeper(request: bytes) -> bytes:
+    return b"Zookeeper version: 3.9.3\n" if request == b"srvr" else b""
+
+
 PORTS: dict[str, tuple[Respond, str, int]] = {
     "http": (http, "speaks_http", 6),
     "patient_http": (patient_http, "speaks_http", 6),
     "ssh": (lambda _: b"SSH-2.0-OpenSSH_9.6\r\n", "speaks_ssh", 6),
     "tls": (tls, "speaks_tls", 5),
+    "redis": (redis, "speaks_redis", 6),
+    "postgresql": (postgres, "speaks_postgresql", 6),
+    "amqp": (amqp, "speaks_amqp", 6),
+    "zookeeper": (zookeeper, "speaks_zookeeper", 6),
     "silent": (lambda _: None, "silent", 6),
     "hangs_up": (lambda _: b"", "hangs_up", 6),
     "garbage": (lambda _: b"\x00\x00\x00\x04\xff\xff\xff\xff", "not_kafka", 6),
@@ -85,10 +112,58 @@ PORTS: dict[str, tuple[Respond, str, int]] = {
 def test_a_port_without_a_kafka_listener(name: str, server: Callable[[Respond], int]) -> None:
     respond, code, exit_code = PORTS[name]
     port = server(respond)
-    report = ottla.diagnose(f"127.0.0.1:{port}", timeout=12)
+    report = ottla.diagnose(f"127.0.0.1:{port}", timeout=8)
     assert codes(report) == [code]
     assert report.exit_code == exit_code
     check(f"port_{name}", report, None, other=port)
+
+
+GREETINGS = {
+    "smtp": b"220 mail.example.com ESMTP\r\n",
+    "mysql": b"J\x00\x00\x00\x0a8.0.36\x00",
+}
+
+
+@pytest.mark.parametrize("name", GREETINGS)
+def test_a_server_that_speaks_first(name: str) -> None:
+    """It greets each connection, whatever the client sends."""
+    with greeting_server(GREETINGS[name]) as port:
+        report = ottla.diagnose(f"127.0.0.1:{port}", timeout=8)
+    assert codes(report) == [f"speaks_{name}"]
+    check(f"port_{name}", report, None, other=port)
+
+
+@contextmanager
+def greeting_server(greeting: bytes) -> Iterator[int]:
+    """A server that greets each connection and then waits for the client to close it."""
+
+    class Greeter(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(greeting)
+            while self.request.recv(4096):
+                pass
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    with Server(("127.0.0.1", 0), Greeter) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield int(server.server_address[1])
+        server.shutdown()
+        thread.join()
+
+
+def test_a_plaintext_listener_that_advertises_the_port_of_a_tls_listener(
+    mock_cluster: MockCluster, server: Callable[[Respond], int]
+) -> None:
+    """True cause: advertised.listeners of broker 2 names the port of its TLS listener."""
+    port = server(tls)
+    mock_cluster.advertise(2, f"127.0.0.1:{port}")
+    report = diagnose(mock_cluster, timeout=8)
+    assert codes(report) == ["advertised_protocol"]
+    assert report.exit_code == 9
+    check("advertised_tls", report, mock_cluster, other=port)
 
 
 def test_a_closed_port() -> None:

@@ -124,6 +124,28 @@ def test_one_broker_cannot_be_reached(
     check_golden(f"doctor/network/{fault}", render_golden(report, replacements))
 
 
+@pytest.mark.parametrize("brokers", [[2], [1, 2, 3]])
+def test_a_path_with_an_mtu_of_900(
+    site_for: SiteFactory,
+    topic: str,
+    network: Network,
+    replacements: Replacements,
+    brokers: list[int],
+) -> None:
+    """True cause: the path to these brokers drops packets of more than 900 bytes."""
+    site = site_for("external_names")
+    network.tunnel(*(network.broker_address(broker) for broker in brokers))
+    report = diagnose(site, topic)
+    errors = [each for each in report["findings"] if each["severity"] == "error"]
+    # If all paths are narrow, no bootstrap server returns the brokers.
+    known = [[2]] if brokers == [2] else [[], [], []]
+    assert [each["brokers"] for each in errors] == known, report["findings"]
+    assert {each["code"] for each in errors} == {"large_requests_lost"}
+    assert {each["certainty"] for each in errors} == {"certain"}
+    name = "mtu_900" if len(brokers) == 1 else "mtu_900_everywhere"
+    check_golden(f"doctor/network/{name}", render_golden(report, replacements))
+
+
 def test_the_only_bootstrap_server_is_behind_a_firewall(
     site_for: SiteFactory, topic: str, network: Network, replacements: Replacements
 ) -> None:

@@ -22,6 +22,7 @@ table ip ottla {
   set rejected { type ipv4_addr; }
   set muted { type ipv4_addr; }
   set narrowed { type ipv4_addr; }
+  set tunneled { type ipv4_addr; }
   chain prerouting { type nat hook prerouting priority dstnat; }
   chain forward {
     type filter hook forward priority filter; policy drop;
@@ -34,6 +35,8 @@ table ip ottla {
     ip daddr @muted tcp flags & psh == psh drop
     ip saddr @narrowed ip length > 1300 drop
     ip daddr @narrowed ip length > 1300 drop
+    ip saddr @tunneled ip length > 900 drop
+    ip daddr @tunneled ip length > 900 drop
     iifname "lan" accept
     ct state established,related accept
     ct status dnat accept
@@ -107,9 +110,13 @@ class Network:
         """
         self._add("narrowed", addresses)
 
+    def tunnel(self, *addresses: str) -> None:
+        """Silently drop packets of more than 900 bytes to or from these addresses."""
+        self._add("tunneled", addresses)
+
     def heal(self) -> None:
         """Remove all drops and rejections."""
-        for name in ("blackholed", "rejected", "muted", "narrowed"):
+        for name in ("blackholed", "rejected", "muted", "narrowed", "tunneled"):
             self._nft(f"flush set ip ottla {name}")
 
     def close(self) -> None:

@@ -24,6 +24,7 @@ from ottla.doctor.facts import (
     Voter,
 )
 from ottla.doctor.findings import Finding
+from ottla.doctor.flowchart import ends_at, flowchart
 from ottla.doctor.html.page import POLICY
 from ottla.doctor.html.style import COLORS
 from ottla.doctor.html.tables import MAX_ROWS
@@ -101,7 +102,9 @@ def test_hostile_texts_are_shown_and_not_interpreted() -> None:
 def test_each_broken_cluster_has_a_complete_report(seen: Facts) -> None:
     found = document(seen)
     assert found.text.count("the diagnosis ends here") == 1
-    assert "Cause: " in found.text
+    end = ends_at(flowchart(seen))
+    assert end is not None
+    assert ("Likely cause: " if end.certainty == "likely" else "Cause: ") in found.text
     assert "Remedy: " in found.text
     for finding in judge(seen):
         assert finding.summary in found.text

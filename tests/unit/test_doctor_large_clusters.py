@@ -146,7 +146,7 @@ def test_lagging_controllers_are_counted() -> None:
     behind = found(seen, "controller_behind")
     assert "2 by 45 s" in behind.summary
     assert "no other one may fail" in behind.summary
-    five = quorum(1, {1: 0, 2: 45_000, 3: 200, 4: None, 5: 0})
+    five = quorum(1, {1: 0, 2: 45_000, 3: 200, 4: 300, 5: 0})
     behind = found(dataclasses.replace(seen, quorum=five), "controller_behind")
     assert "1 more may fail" in behind.summary
 

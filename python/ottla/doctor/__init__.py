@@ -1,7 +1,8 @@
 """The doctor: checks each step of each connection, and reports failures with cause and fix.
 
-``diagnose`` runs the checks in the core, which returns ``facts``; ``verdict``, a pure function,
-derives the findings from them; the ``Report`` has both, and ``render`` formats it.
+``diagnose`` runs the checks in the core and those of ``thorough``, which return ``facts``;
+``verdict``, a pure function, derives the findings from them; the ``Report`` has both, and
+``render`` formats it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ottla.doctor.facts import (
     LogDir,
     PartitionCheck,
     Quorum,
+    Recovery,
     Step,
     Tls,
     Topics,
@@ -30,6 +32,8 @@ from ottla.doctor.facts import (
 from ottla.doctor.findings import Finding
 from ottla.doctor.progress import DiagnosisStep
 from ottla.doctor.report import Report
+from ottla.doctor.state_facts import ClusterState, ReplicaState, Responder, Throttle
+from ottla.doctor.thorough import connected_admin, examine_thoroughly
 from ottla.doctor.verdict import judge
 
 if TYPE_CHECKING:
@@ -62,6 +66,7 @@ __all__ = [
     "Address",
     "Broker",
     "BrokerView",
+    "ClusterState",
     "Coordinator",
     "DiagnosisStep",
     "Endpoint",
@@ -70,8 +75,12 @@ __all__ = [
     "LogDir",
     "PartitionCheck",
     "Quorum",
+    "Recovery",
+    "ReplicaState",
     "Report",
+    "Responder",
     "Step",
+    "Throttle",
     "Tls",
     "Topics",
     "View",
@@ -116,14 +125,18 @@ def diagnose(
         ConfigError: the configuration is invalid.
         ClosedError: the client is closed.
     """
-    found = _core.examine(
-        bootstrap,
-        config,
-        topic=topic,
-        group=group,
-        timeout=timeout,
-        on_step=None if on_step is None else lambda values: on_step(DiagnosisStep(**values)),
-        **kwargs,
-    )
-    facts = facts_from(found)
+
+    def examine(timeout: float | None) -> Facts:
+        found = _core.examine(
+            bootstrap,
+            config,
+            topic=topic,
+            group=group,
+            timeout=timeout,
+            on_step=None if on_step is None else lambda values: on_step(DiagnosisStep(**values)),
+            **kwargs,
+        )
+        return facts_from(found)
+
+    facts = examine_thoroughly(examine, lambda: connected_admin(bootstrap, config, kwargs), timeout)
     return Report(facts=facts, findings=judge(facts))

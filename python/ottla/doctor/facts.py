@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ottla._internal.text import join
+from ottla.doctor.state_facts import ClusterState, Responder
 
 _T = TypeVar("_T")
 
@@ -27,6 +28,7 @@ class Step:
         reason: why it failed, for programs (``refused``, ``timed_out``, …); None if it passed.
         message: why it failed, for people.
         code: Kafka's name of the broker's error code, if it returned one.
+        attempts: how often it was tried. One time-out shows less than two.
     """
 
     check: str
@@ -34,6 +36,7 @@ class Step:
     reason: str | None = None
     message: str | None = None
     code: str | None = None
+    attempts: int = 1
 
     @property
     def ok(self) -> bool:
@@ -110,6 +113,7 @@ class Address(_Checked):
         mechanisms: the SASL mechanisms that the listener offers, if known.
         view: the cluster as this broker describes it.
         node: the id of the broker that responds, if known.
+        responder: what responded instead of a Kafka broker, if that was checked.
     """
 
     ip: str
@@ -121,6 +125,7 @@ class Address(_Checked):
     mechanisms: tuple[str, ...] = ()
     view: View | None = None
     node: int | None = None
+    responder: Responder | None = None
 
 
 @dataclass(frozen=True)
@@ -156,7 +161,12 @@ class Endpoint:
         """The failed address that passed the most checks, and the check that failed; or None."""
         failed = [(address, address.failure) for address in self.addresses]
         known = [(address, step) for address, step in failed if step is not None]
-        return max(known, key=lambda pair: CHECKS.index(pair[1].check), default=None)
+        # A host without IPv6 cannot reach IPv6 addresses, which says least about the server.
+        return max(
+            known,
+            key=lambda pair: (CHECKS.index(pair[1].check), pair[1].reason != "unreachable"),
+            default=None,
+        )
 
 
 @dataclass(frozen=True)
@@ -307,12 +317,29 @@ class OpenTransaction:
 
 
 @dataclass(frozen=True)
+class Recovery:
+    """A check that timed out once and passed when it was repeated.
+
+    Attributes:
+        server: the server's address as ``host:port``.
+        check: the check.
+        broker: the id of the broker, or None for a bootstrap server.
+    """
+
+    server: str
+    check: str
+    broker: int | None = None
+
+
+@dataclass(frozen=True)
 class Facts:
     """All facts.
 
     Attributes:
         cluster: the view of the first server that responded.
         quorum: the quorum of KRaft controllers; None if there is none or it is not reported.
+        state: what the cluster reports at the end of the checks; None if it could not be asked.
+        recovered: checks that timed out once and passed when they were repeated.
     """
 
     security_protocol: str
@@ -324,6 +351,8 @@ class Facts:
     quorum: Quorum | None = None
     open_transactions: tuple[OpenTransaction, ...] = ()
     seconds: float = 0.0
+    state: ClusterState | None = None
+    recovered: tuple[Recovery, ...] = ()
 
 
 def facts_from(values: Mapping[str, Any]) -> Facts:

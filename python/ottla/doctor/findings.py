@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["error", "warning", "note"]
+Certainty = Literal["certain", "likely"]
 
 # The phases of a client in their order, with the exit code of `ottla doctor` if the first error is
 # there. 0 means no error; 1 and 2 are failures of the command itself.
@@ -34,6 +35,8 @@ class Finding:
         summary: the problem, as text.
         fix: what to do; empty if nothing needs to be done.
         brokers: the ids of the brokers that it concerns.
+        certainty: ``certain`` if the facts show the problem and its cause, or ``likely`` if another
+            cause would have the same effect, as with a time-out.
     """
 
     severity: Severity
@@ -42,3 +45,9 @@ class Finding:
     summary: str
     fix: str = ""
     brokers: tuple[int, ...] = ()
+    certainty: Certainty = "certain"
+
+    @property
+    def label(self) -> str:
+        """The phase, and the certainty if it is not certain: ``TCP`` or ``TCP, likely``."""
+        return self.phase if self.certainty == "certain" else f"{self.phase}, {self.certainty}"

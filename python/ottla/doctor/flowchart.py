@@ -59,6 +59,11 @@ class Box:
         return self.findings[0].summary if self.state in {"failed", "warning"} else ""
 
     @property
+    def certainty(self) -> str:
+        """How sure the cause is: ``certain`` or ``likely``; empty without one."""
+        return self.findings[0].certainty if self.state in {"failed", "warning"} else ""
+
+    @property
     def remedy(self) -> str:
         """What to do, if the box failed or has a warning; otherwise empty."""
         return self.findings[0].fix if self.state in {"failed", "warning"} else ""

@@ -22,11 +22,11 @@ def report_html(report: Report) -> str:
     title = "Clients can use the cluster." if end is None else f"Clients fail at {end.phase}."
     steps = [(box.phase, box.question, box.state.replace("_", " "), box.detail) for box in boxes]
     findings = [
-        (found.severity, found.phase, cut(found.summary, 500), cut(found.fix, 500))
+        (found.severity, found.certainty, found.phase, cut(found.summary, 500), cut(found.fix, 500))
         for found in report.findings
     ]
     return block(
         title,
         table(("Phase", "Question", "State", "Detail"), steps, len(steps)),
-        table(("Severity", "Phase", "Finding", "Fix"), findings, len(findings)),
+        table(("Severity", "Certainty", "Phase", "Finding", "Fix"), findings, len(findings)),
     )

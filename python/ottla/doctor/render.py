@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ottla._internal.text import clean, counted
+from ottla.doctor.checks.replicas import below_minimum
+from ottla.doctor.cluster_state import never_caught_up
 from ottla.doctor.facts import Broker, Endpoint, Facts, PartitionCheck, Step
 from ottla.doctor.findings import Finding
 from ottla.doctor.step_details import step_detail
@@ -54,9 +56,15 @@ def _verdict(facts: Facts, findings: Sequence[Finding], style: Style) -> list[st
         if checked < count:
             summary = f"the {checked} of {count} brokers that were checked in time respond"
         lines.append(f"  {style.mark(True)} {summary}")
+    return [*lines, *render_findings(findings, style)]
+
+
+def render_findings(findings: Iterable[Finding], style: Style) -> list[str]:
+    """Return the lines of findings: the cause, how sure it is, and the fix."""
+    lines: list[str] = []
     for finding in findings:
         color = {"error": "bad", "warning": "warning", "note": "faint"}[finding.severity]
-        head = f"{finding.severity} ({finding.phase}): "
+        head = f"{finding.severity} ({finding.label}): "
         first, *rest = paragraph(head + clean(finding.summary), "  ")
         lines += [first.replace(head, style.paint(color, head[:-2]) + ": ", 1), *rest]
         if finding.fix:
@@ -174,7 +182,10 @@ def _topics(facts: Facts) -> Node:
         notes.append(f"{topics.leaderless_count} without a leader")
     if topics.under_replicated:
         notes.append(f"{topics.under_replicated} under-replicated")
-    return Node(ok, text, ", ".join(notes))
+    weak = below_minimum(facts)
+    if weak:
+        notes.append(f"{len(weak)} below min.insync.replicas")
+    return Node(ok and not weak, text, ", ".join(notes))
 
 
 def _quorum(facts: Facts) -> Node:
@@ -186,7 +197,11 @@ def _quorum(facts: Facts) -> Node:
     voters = ", ".join(str(voter.id) for voter in found.voters)
     if found.leader is None:
         return Node(False, "KRaft controllers", f"quorum of {voters}, without a leader")
-    return Node(True, "KRaft controllers", f"quorum of {voters}; {found.leader} leads")
+    notes = [f"quorum of {voters}", f"{found.leader} leads"]
+    silent = never_caught_up(facts)
+    if silent:
+        notes.append(f"nothing heard from {', '.join(map(str, silent))}")
+    return Node(not silent, "KRaft controllers", "; ".join(notes))
 
 
 def _coordinator(facts: Facts) -> Node:

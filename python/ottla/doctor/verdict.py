@@ -4,12 +4,13 @@
 2. Does it return metadata? (``checks.bootstrap``)
 3. Can each broker be reached at its advertised address, and is it that broker?
    (``checks.brokers``)
-4. Do leaders and coordinators serve requests? (``checks.leaders``)
+4. Do leaders and coordinators serve requests? Do partitions have enough replicas?
+   (``checks.leaders``, ``checks.replicas``)
 5. Do the controllers have a leader? (``checks.controllers``)
 6. Does an open transaction keep records from consumers? (``checks.transactions``)
 
-The findings have that order, errors first. ``checks.speed`` adds findings about latency, and
-``checks.advice`` about good practice.
+The findings have that order, errors first. ``checks.speed`` and ``checks.throttles`` add findings
+about latency and quotas, and ``checks.advice`` about good practice. A finding says how sure it is.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from ottla.doctor.checks.bootstrap import judge_bootstrap
 from ottla.doctor.checks.brokers import judge_brokers
 from ottla.doctor.checks.controllers import judge_controllers
 from ottla.doctor.checks.leaders import judge_coordinator, judge_leaders, judge_topics
+from ottla.doctor.checks.replicas import judge_replicas
 from ottla.doctor.checks.speed import judge_speed
+from ottla.doctor.checks.throttles import judge_throttles
 from ottla.doctor.checks.transactions import judge_transactions
-from ottla.doctor.facts import Facts
+from ottla.doctor.facts import Facts, Step
 from ottla.doctor.findings import EXIT_CODES, Finding
 
 # Certificates that expire earlier are reported.
@@ -49,19 +52,32 @@ def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
         *judge_bootstrap(facts),
         *judge_brokers(facts),
         *judge_topics(facts),
+        *judge_replicas(facts),
         *judge_leaders(facts),
         *judge_coordinator(facts),
         *judge_controllers(facts),
         *judge_transactions(facts, now),
         *_judge_certificates(facts, now),
+        *judge_throttles(facts),
         *judge_speed(facts),
         *advise(facts),
     ]
     # If another broker responds at an address, it is obvious that it is not the leader.
     elsewhere = {broker for f in findings if f.code in _IMPLY_MISROUTED for broker in f.brokers}
     findings = [f for f in findings if f.code != "misrouted" or f.brokers[0] not in elsewhere]
+    if any(finding.code == "large_requests_lost" for finding in findings):
+        # These requests have large responses, or go through a broker whose path drops them.
+        explained = {code for code, step in _other_time_outs(facts) if step.reason == "timed_out"}
+        findings = [finding for finding in findings if finding.code not in explained]
     findings.sort(key=lambda f: (_SEVERITIES[f.severity], EXIT_CODES[f.phase]))
     return tuple(findings)
+
+
+def _other_time_outs(facts: Facts) -> Iterator[tuple[str, Step]]:
+    if facts.topics is not None:
+        yield "no_topics", facts.topics.step
+    if facts.quorum is not None and facts.quorum.failure is not None:
+        yield "no_quorum", facts.quorum.failure
 
 
 def _judge_certificates(facts: Facts, now: float) -> Iterator[Finding]:

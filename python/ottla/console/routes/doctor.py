@@ -133,7 +133,13 @@ def _report(report: Report) -> dict[str, Any]:
         "seconds": report.facts.seconds,
         "ends_at": None if end is None else end.phase,
         "boxes": [
-            {**dataclasses.asdict(box), "cause": box.cause, "remedy": box.remedy} for box in boxes
+            {
+                **dataclasses.asdict(box),
+                "cause": box.cause,
+                "certainty": box.certainty,
+                "remedy": box.remedy,
+            }
+            for box in boxes
         ],
         "text": str(report),
     }

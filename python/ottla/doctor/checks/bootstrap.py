@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ottla.doctor.checks.liveness import server_is_alive
 from ottla.doctor.checks.port import port_finding, unresolved_finding
 from ottla.doctor.facts import Endpoint, Facts
 from ottla.doctor.findings import Finding, Severity
@@ -14,7 +15,7 @@ def judge_bootstrap(facts: Facts) -> Iterator[Finding]:
     working = [server for server in facts.bootstrap if server.working is not None]
     severity: Severity = "warning" if working else "error"
     for server in facts.bootstrap:
-        yield from _judge_server(server, severity, facts.security_protocol)
+        yield from _judge_server(facts, server, severity)
     yield from _judge_agreement(working)
     if facts.cluster is not None and not facts.cluster.brokers:
         yield Finding(
@@ -27,7 +28,7 @@ def judge_bootstrap(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _judge_server(server: Endpoint, severity: Severity, protocol: str) -> Iterator[Finding]:
+def _judge_server(facts: Facts, server: Endpoint, severity: Severity) -> Iterator[Finding]:
     subject = f"bootstrap server {server.name}"
     if server.out_of_time:
         return
@@ -42,7 +43,14 @@ def _judge_server(server: Endpoint, severity: Severity, protocol: str) -> Iterat
             alike = all((s.check, s.reason) == (step.check, step.reason) for _, s in broken)
             # Usually, all addresses of a name fail alike; otherwise name the one that is meant.
             where = subject if alike else f"{subject} ({address.ip})"
-            yield port_finding(where, address, step, severity, protocol)
+            yield port_finding(
+                where,
+                address,
+                step,
+                severity,
+                facts.security_protocol,
+                server_is_alive(facts, server),
+            )
     elif broken:
         causes = ", ".join(f"{address.ip}: {step.message}" for address, step in broken)
         yield Finding(

@@ -6,13 +6,25 @@ useless from where it runs. The finding names both sides of the mismatch.
 
 from __future__ import annotations
 
+import dataclasses
 import ipaddress
 from collections.abc import Iterator
 
 from ottla._internal.text import listed
-from ottla.doctor.checks.port import port_finding
+from ottla.doctor.certainty import certainty_of
+from ottla.doctor.checks.large_requests import judge_large_requests
+from ottla.doctor.checks.liveness import is_alive
+from ottla.doctor.checks.port import ipv6_finding, port_finding
 from ottla.doctor.facts import Broker, Endpoint, Facts
 from ottla.doctor.findings import Finding
+
+# Failures of a port that speaks Kafka, but not as configured.
+_OTHER_PROTOCOLS = {
+    "speaks_tls": "speaks TLS",
+    "speaks_plaintext": "speaks plaintext",
+    "wants_sasl": "requires SASL",
+    "without_sasl": "does not use SASL",
+}
 
 
 def judge_brokers(facts: Facts) -> Iterator[Finding]:
@@ -43,8 +55,8 @@ def judge_brokers(facts: Facts) -> Iterator[Finding]:
             yield _unreachable(facts, brokers, kind)
         else:
             for broker in brokers:
-                yield _wrong_port(broker, facts.security_protocol)
-    yield from _judge_large_requests(facts)
+                yield _wrong_port(facts, broker)
+    yield from judge_large_requests(facts)
 
 
 def _failure(endpoint: Endpoint) -> tuple[str, str]:
@@ -109,6 +121,14 @@ def _unreachable(facts: Facts, brokers: list[Broker], kind: str) -> Finding:
         "timed_out": _plural(brokers, "does not respond", "do not respond"),
         "unreachable": _plural(brokers, "has no route from here", "have no route from here"),
     }.get(step.reason or "", f"{_plural(brokers, 'fails', 'fail')} ({step.message})")
+    address = brokers[0].endpoint.failure
+    ipv6 = address and ipv6_finding(_advertised(brokers), *address, "error")
+    if ipv6:
+        summary = f"{_working_bootstrap(facts)}, but {_advertised(brokers)}: " + _plural(
+            brokers, "this name has", "these names have"
+        )
+        summary += ipv6.summary.removeprefix(f"{_advertised(brokers)} has")
+        return dataclasses.replace(ipv6, phase="Advertised", summary=summary, brokers=_ids(brokers))
     subject = f"{_working_bootstrap(facts)}, but {_advertised(brokers)}, which {why}"
     if _kind_works(facts, kind):
         return Finding(
@@ -119,7 +139,10 @@ def _unreachable(facts: Facts, brokers: list[Broker], kind: str) -> Finding:
             "check that the broker is running and listens there, and that no firewall is in "
             "between",
             _ids(brokers),
+            certainty_of(step),
         )
+    if step.reason == "refused" and kind not in {"loopback", "unspecified"}:
+        return _refused(brokers, subject)
     meaning = {
         "loopback": "a loopback address is the client's own machine, so clients on other machines "
         f"cannot reach {_plural(brokers, 'the broker', 'the brokers')}",
@@ -151,6 +174,26 @@ def _unreachable(facts: Facts, brokers: list[Broker], kind: str) -> Finding:
         "with a listener for each client network), or give the clients a route: routing, VPN, "
         "firewalls, security groups",
         _ids(brokers),
+        # That the kind of the address is the cause is a conclusion, unless nothing could be there.
+        "certain"
+        if step.reason in {"refused", "unreachable"} or kind == "unspecified"
+        else "likely",
+    )
+
+
+def _refused(brokers: list[Broker], subject: str) -> Finding:
+    """Return the finding for addresses where a machine responds: the way to it is right."""
+    return Finding(
+        "error",
+        "Advertised",
+        "advertised_refused",
+        f"{subject}: a machine responds at {_plural(brokers, 'this address', 'these addresses')}, "
+        f"so {_plural(brokers, 'it', 'they')} can be reached, but nothing listens at the "
+        f"{_plural(brokers, 'port', 'ports')}, or a firewall rejects connections",
+        "behind a proxy, a tunnel or a port forwarding, forward each broker's advertised port too, "
+        "not only the bootstrap port; otherwise correct the port in advertised.listeners, or start "
+        "the broker that should listen there",
+        _ids(brokers),
     )
 
 
@@ -162,38 +205,40 @@ def _kind_works(facts: Facts, kind: str) -> bool:
     )
 
 
-def _judge_large_requests(facts: Facts) -> Iterator[Finding]:
-    """Return the brokers that respond to small requests only."""
-    lost = [
-        broker
-        for broker in facts.brokers
-        if any(
-            step.reason == "large_requests_lost"
-            for address in broker.endpoint.addresses
-            for step in address.steps
-        )
-    ]
-    if lost:
-        named = listed([f"{broker.id} at {broker.endpoint.name}" for broker in lost])
-        yield Finding(
-            "error",
-            "Advertised",
-            "large_requests_lost",
-            f"{_plural(lost, f'broker {named} responds', f'brokers {named} respond')} to small "
-            "requests, but not to one of 4 KiB: the network path drops large packets",
-            "lower the MTU of this machine's network interface to what the path carries (VPNs and "
-            'tunnels take 20 to 100 of 1500 bytes), let ICMP "fragmentation needed" through the '
-            "firewalls, or clamp the MSS on the router",
-            _ids(lost),
-        )
-
-
-def _wrong_port(broker: Broker, protocol: str) -> Finding:
+def _wrong_port(facts: Facts, broker: Broker) -> Finding:
     assert broker.endpoint.failure is not None
     address, step = broker.endpoint.failure
+    if step.reason in _OTHER_PROTOCOLS:
+        return _other_protocol(facts, broker, step.reason)
     subject = f"broker {broker.id} at its advertised address {broker.endpoint.name}"
-    found = port_finding(subject, address, step, protocol=protocol)
-    return Finding("error", found.phase, found.code, found.summary, found.fix, (broker.id,))
+    found = port_finding(
+        subject,
+        address,
+        step,
+        protocol=facts.security_protocol,
+        alive=is_alive(facts, broker.id),
+    )
+    return dataclasses.replace(found, brokers=(broker.id,))
+
+
+def _other_protocol(facts: Facts, broker: Broker, reason: str) -> Finding:
+    """Return the finding for a listener that advertises the port of another listener.
+
+    Another security.protocol would not help: the bootstrap server works with this one.
+    """
+    protocol = facts.security_protocol
+    return Finding(
+        "error",
+        "Advertised",
+        "advertised_protocol",
+        f"{_working_bootstrap(facts)} with security.protocol {protocol}, but "
+        f"{_advertised([broker])}, which {_OTHER_PROTOCOLS[reason]}: the listener advertises the "
+        "port of another listener",
+        f"let this listener advertise a port that speaks {protocol} (advertised.listeners); or use "
+        "the other listener for both, as bootstrap server and with its security.protocol: to "
+        "change security.protocol alone breaks the bootstrap",
+        (broker.id,),
+    )
 
 
 def _judge_identity(facts: Facts) -> Iterator[Finding]:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ottla._internal.text import counted, listed
+from ottla.doctor.certainty import certainty_of
+from ottla.doctor.checks.replicas import not_eligible
+from ottla.doctor.checks.throttles import throttled
 from ottla.doctor.facts import Broker, Facts, PartitionCheck, Step
 from ottla.doctor.findings import Finding
 
-_GRANT = "grant the principal the missing permissions (kafka-acls: Describe and Read on the {what})"
+_GRANT = (
+    "grant the principal the missing permissions: ottla acls create --{what} {name} --allow "
+    "describe,read --principal User:NAME (kafka-acls: Describe and Read on the {what})"
+)
 _LEADER_ELSEWHERE = {"NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH"}
 
 
@@ -24,22 +30,25 @@ def judge_topics(facts: Facts) -> Iterator[Finding]:
             "no_topics",
             f"the topics cannot be fetched: {topics.step.message}",
             "check the log of the broker that works as bootstrap server",
+            certainty=certainty_of(topics.step),
         )
     elif topics.error is not None:
         denied = topics.error == "TOPIC_AUTHORIZATION_FAILED"
         create = (
-            "check the topic's name, or create the topic: it does not exist, or this principal may "
-            "not see it"
+            "check the topic's name, or create the topic (ottla topics create): it does not exist, "
+            "or this principal may not see it"
         )
         yield Finding(
             "error",
             "Metadata",
             "topic_denied" if denied else "topic_unknown",
             f"the topic {topics.name!r} cannot be used: {topics.error}",
-            _GRANT.format(what="topic") if denied else create,
+            _GRANT.format(what="topic", name=topics.name) if denied else create,
         )
-    if topics.leaderless_count:
-        names = [f"{topic}-{index}" for topic, index in topics.leaderless]
+    waiting = {(each.topic, each.partition) for each in not_eligible(facts)}
+    # These have a finding of their own, with another fix.
+    names = [f"{t}-{index}" for t, index in topics.leaderless if (t, index) not in waiting]
+    if topics.leaderless_count and names:
         yield Finding(
             "error" if topics.name is not None else "warning",
             "Leaders",
@@ -75,7 +84,7 @@ def _missing(brokers: Sequence[tuple[int, int]]) -> Finding:
         fix = (
             "start the broker and check its log: it crashed, was stopped, or is cut off from the "
             "controllers; if it will not come back, move its replicas to other brokers "
-            "(kafka-reassign-partitions)"
+            "(ottla topics reassign, or kafka-reassign-partitions)"
         )
     else:
         summary = (
@@ -85,7 +94,7 @@ def _missing(brokers: Sequence[tuple[int, int]]) -> Finding:
         fix = (
             "start these brokers and check their logs: they crashed, were stopped, or are cut off "
             "from the controllers; if they will not come back, move their replicas to other "
-            "brokers (kafka-reassign-partitions)"
+            "brokers (ottla topics reassign, or kafka-reassign-partitions)"
         )
     ids = tuple(broker for broker, _ in brokers)
     return Finding("warning", "Leaders", "broker_missing", summary, fix, ids)
@@ -97,7 +106,9 @@ def judge_leaders(facts: Facts) -> Iterator[Finding]:
         (broker, checked, checked.failure)
         for broker in facts.brokers
         for checked in broker.partitions
-        if checked.failure is not None and checked.failure.reason != "out_of_time"
+        if checked.failure is not None
+        and checked.failure.reason != "out_of_time"
+        and not _is_explained(facts, broker, checked.failure)
     ]
     seen: set[tuple[int, str | None]] = set()
     for broker, checked, step in failed:
@@ -107,6 +118,18 @@ def judge_leaders(facts: Facts) -> Iterator[Finding]:
             seen.add(key)
             alike = [c for b, c, s in failed if (b.id, s.code or s.reason) == key]
             yield _judge_leader(broker, checked, step, len(alike))
+
+
+def _is_explained(facts: Facts, broker: Broker, failure: Step) -> bool:
+    """Return whether a quota or the loss of large packets, which have findings, explains it."""
+    if failure.code is None and broker.id in throttled(facts):
+        # Requests are late, and a fetch gets an empty response.
+        return True
+    return failure.reason == "timed_out" and any(
+        step.reason == "large_requests_lost"
+        for address in broker.endpoint.addresses
+        for step in address.steps
+    )
 
 
 def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: int) -> Finding:
@@ -146,7 +169,7 @@ def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: in
             "Leaders",
             "read_denied",
             f"{where} rejects {step.check} for {name}: {step.code}",
-            _GRANT.format(what="topic"),
+            _GRANT.format(what="topic", name=checked.topic),
             ids,
         )
     return Finding(
@@ -156,6 +179,7 @@ def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: in
         f"{where} leads {name}, but {step.check} fails: {step.message}",
         "check the broker's log, load and disks",
         ids,
+        "likely" if step.reason == "timed_out" else "certain",
     )
 
 
@@ -190,7 +214,7 @@ def judge_coordinator(facts: Facts) -> Iterator[Finding]:
             "__consumer_offsets cannot be created, or has no leader for this group"
         )
     elif _denied(step):
-        fix = _GRANT.format(what="group")
+        fix = _GRANT.format(what="group", name=found.group)
     elif step.code == "NOT_COORDINATOR":
         fix = (
             "see the findings about that broker, and check its log: another broker responds at its "
@@ -206,4 +230,5 @@ def judge_coordinator(facts: Facts) -> Iterator[Finding]:
         f"{group} has no working coordinator: {step.check}{where} fails: {step.message}",
         fix,
         () if found.broker is None else (found.broker,),
+        certainty_of(step),
     )

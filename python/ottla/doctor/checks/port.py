@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ottla._internal.text import iso_date
+from ottla.doctor.checks.silence import closing_finding, foreign_finding, silent_finding
 from ottla.doctor.checks.tls_failures import TLS_FAILURES
 from ottla.doctor.facts import Address, Endpoint, Step
 from ottla.doctor.findings import Finding, Severity
@@ -103,8 +104,14 @@ _TCP_FAILURES = {
         "check that the broker is running, and that this is the port of one of its listeners",
     ),
     "timed_out": (
-        "does not respond: packets are dropped on the way",
-        "check the address, the routing, and the firewalls and security groups in between",
+        (
+            "does not respond: packets are dropped on the way, or its process is frozen or at "
+            "max.connections, so that its queue of new connections is full"
+        ),
+        (
+            "check the address, the routing, the firewalls and security groups in between, and "
+            "the broker's process and max.connections"
+        ),
     ),
     "unreachable": (
         "cannot be reached: there is no route to it",
@@ -128,6 +135,26 @@ def unresolved_finding(
         f"the host name {host!r} of {subject} cannot be resolved on this machine: "
         f"{endpoint.dns.message}",
         f"check the name{hint}; add it to DNS or /etc/hosts, or use another name",
+        # The name server did not respond, which says little about the name.
+        certainty="likely" if "emporary" in (endpoint.dns.message or "") else "certain",
+    )
+
+
+def ipv6_finding(subject: str, address: Address, step: Step, severity: Severity) -> Finding | None:
+    """Return the finding for an IPv6 address that this machine has no route to, or None.
+
+    It stands for its name: other addresses of the name are tried, and preferred in findings.
+    """
+    if ":" not in address.ip or step.reason != "unreachable":
+        return None
+    return Finding(
+        severity,
+        "TCP",
+        "no_ipv6",
+        f"{subject} has only IPv6 addresses ({address.ip}), and this machine has no IPv6 route to "
+        "them",
+        "use a name with an IPv4 address (an A record), or give this machine IPv6 connectivity "
+        "(containers often have none)",
     )
 
 
@@ -137,6 +164,7 @@ def port_finding(
     step: Step,
     severity: Severity = "error",
     protocol: str = "PLAINTEXT",
+    alive: bool | None = None,
 ) -> Finding:
     """Return the finding for the first check that failed at an address.
 
@@ -146,18 +174,27 @@ def port_finding(
         step: the failed check.
         severity: the severity of the finding.
         protocol: the configured ``security.protocol``.
+        alive: whether the controllers list the broker as alive, as for ``silent_finding``.
     """
     reason = step.reason or ""
+    responder = address.responder
+    if responder is not None and responder.protocol in {"HTTP", "SSH"}:
+        reason = f"speaks_{responder.protocol.lower()}"
     if reason in TLS_FAILURES:
         summary, fix = TLS_FAILURES[reason]
         detail = _certificate(reason, address) or step.message
         # The summary of a missing client certificate says it all.
         detail = "" if reason == "client_certificate_missing" else f" ({detail})"
         return Finding(severity, "TLS", reason, f"{subject} {summary}{detail}", fix)
+    foreign = foreign_finding(subject, address, step, severity)
+    if foreign is not None:
+        return foreign
     if reason in _FAILURES:
         phase, summary, fix = _FAILURES[reason]
         protocols = _protocols(protocol)
         summary, fix = summary.format(**protocols), fix.format(**protocols)
+        if reason in {"speaks_http", "speaks_ssh"} and responder is not None:
+            summary += f" (its first bytes: {responder.first_bytes})"
         if reason in {"wants_sasl", "mechanism"} and address.mechanisms:
             summary += f"; it offers {', '.join(address.mechanisms)}"
         if reason in {"credentials", "no_ticket", "no_token"} and step.message:
@@ -166,9 +203,17 @@ def port_finding(
     if step.check == "TCP":
         other = f"cannot be connected to: {step.message}", "check the address and the network"
         summary, fix = _TCP_FAILURES.get(reason, other)
-        return Finding(severity, "TCP", f"tcp_{reason}", f"{subject} {summary}", fix)
+        found = ipv6_finding(subject, address, step, severity)
+        return found or Finding(
+            severity,
+            "TCP",
+            f"tcp_{reason}",
+            f"{subject} {summary}",
+            fix,
+            certainty="likely" if reason == "timed_out" else "certain",
+        )
     if step.check == "ApiVersions":
-        return _no_api_versions(subject, step, severity)
+        return _no_api_versions(subject, address, step, severity, alive)
     if step.check in {"TLS", "SASL"}:
         summary = f"{subject} fails in the {step.check} handshake: {step.message}"
         fix = "check the broker's log, which has the reason"
@@ -178,7 +223,14 @@ def port_finding(
                 "that drops large packets (MTU) stalls handshakes too, because certificates are "
                 "large"
             )
-        return Finding(severity, step.check, f"{step.check.lower()}_{reason}", summary, fix)
+        return Finding(
+            severity,
+            step.check,
+            f"{step.check.lower()}_{reason}",
+            summary,
+            fix,
+            certainty="likely",
+        )
     return Finding(
         severity,
         "Metadata",
@@ -186,6 +238,7 @@ def port_finding(
         f"{subject} speaks Kafka but returns no metadata: {step.message}",
         "check the broker's log, how clients authenticate on this listener, and whether the broker "
         "has joined its cluster",
+        certainty="certain" if step.code is not None else "likely",
     )
 
 
@@ -209,22 +262,12 @@ def _protocols(configured: str) -> dict[str, str]:
     return {"protocol": configured, "with_sasl": f"SASL_{transport}", "without": transport}
 
 
-def _no_api_versions(subject: str, step: Step, severity: Severity) -> Finding:
+def _no_api_versions(
+    subject: str, address: Address, step: Step, severity: Severity, alive: bool | None
+) -> Finding:
     if step.reason == "timed_out":
-        summary = f"{subject} accepts connections but does not respond ({step.message})"
-        fix = (
-            "check what listens there, and the broker's log and load; common causes are a load "
-            "balancer or a tunnel without a broker behind it, a firewall that accepts connections "
-            "but drops their data, and a broker that hangs; if the broker is only slow, raise "
-            "--timeout"
-        )
-        return Finding(severity, "ApiVersions", "silent", summary, fix)
+        return silent_finding(subject, address, step, severity, alive)
     if step.reason == "closed":
-        summary = f"{subject} accepts connections but closes them at the first request"
-        fix = (
-            "check what listens there, and the broker's log (max.connections); common causes are a "
-            "load balancer without a broker behind it, and a listener of another protocol"
-        )
-        return Finding(severity, "ApiVersions", "hangs_up", summary, fix)
+        return closing_finding(subject, severity)
     summary = f"{subject} does not return its API versions: {step.message}"
     return Finding(severity, "ApiVersions", "no_versions", summary, "check the broker's log")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ottla._internal.text import counted, listed
+from ottla.doctor.checks.throttles import throttled
 from ottla.doctor.facts import Address, Endpoint, Facts, Step
 from ottla.doctor.findings import Finding
 
@@ -53,8 +54,16 @@ def judge_speed(facts: Facts) -> Iterator[Finding]:
             "check the network path (VPN, routing, packet loss), not the brokers; if it stays "
             "slow, raise request.timeout.ms and socket.connection.setup.timeout.ms",
             _ids(slow),
+            "likely",
         )
-    busy = [found for found in connections if _own(found) > SLOW_SECONDS]
+    # A quota has a finding of its own.
+    waiting = throttled(facts)
+    busy = [
+        found
+        for found in connections
+        if _own(found) > SLOW_SECONDS and not waiting.intersection(found.brokers)
+        if found.brokers or not waiting
+    ]
     if busy:
         requests = listed(
             [f"{found.check} at {found.where} took {found.seconds:.1f} s" for found in busy]
@@ -68,6 +77,7 @@ def judge_speed(facts: Facts) -> Iterator[Finding]:
             "check the load of these brokers: CPU, garbage collection, disks, request queues, "
             "and quotas that throttle this client",
             _ids(busy),
+            "likely",
         )
     late = sum(step.reason == "out_of_time" for step in _all_steps(facts))
     if late:

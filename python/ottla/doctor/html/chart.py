@@ -39,7 +39,8 @@ def _box(box: Box, is_end: bool) -> Markup:
     if box.detail:
         parts.append(element("p", box.detail, class_="detail"))
     if box.cause:
-        parts.append(_labelled("Cause", box.cause))
+        label = "Likely cause" if box.certainty == "likely" else "Cause"
+        parts.append(_labelled(label, box.cause))
     if box.remedy:
         parts.append(_labelled("Remedy", box.remedy))
     return element("li", *parts, class_=f"is_{box.state}")
@@ -56,7 +57,7 @@ def _finding(finding: Finding) -> Markup:
     severity = _CLASSES[finding.severity]
     head = element(
         "div",
-        element("span", f"{finding.severity} ({finding.phase})", class_=f"state {severity}"),
+        element("span", f"{finding.severity} ({finding.label})", class_=f"state {severity}"),
         element("span", finding.code, class_="detail"),
         class_="head",
     )

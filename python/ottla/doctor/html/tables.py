@@ -28,6 +28,8 @@ def tables(facts: Facts) -> Markup:
             [(f"broker {broker.id}", broker.endpoint) for broker in facts.brokers],
         ),
         _topics(facts),
+        _replicas(facts),
+        _throttles(facts),
         _partitions(facts),
         _transactions(facts),
         _coordinator(facts),
@@ -139,6 +141,32 @@ def _topics(facts: Facts) -> Markup:
         (True, ("Brokers that are down", listed(missing) or "none")),
     ]
     return table("Topics", ("Fact", "Value"), rows)
+
+
+def _replicas(facts: Facts) -> Markup:
+    found = () if facts.state is None else facts.state.partitions
+    rows = [
+        (
+            False,
+            (
+                f"{each.topic}-{each.partition}",
+                "none" if each.leader is None else str(each.leader),
+                listed([str(broker) for broker in each.replicas]),
+                listed([str(broker) for broker in each.in_sync]),
+                listed([str(broker) for broker in each.alive]),
+                "unknown" if each.min_in_sync is None else str(each.min_in_sync),
+            ),
+        )
+        for each in found
+    ]
+    headings = ("Partition", "Leader", "Replicas", "In sync", "Alive", "Minimum in sync")
+    return table("Partitions with too few replicas", headings, rows)
+
+
+def _throttles(facts: Facts) -> Markup:
+    found = () if facts.state is None else facts.state.throttles
+    rows = [(False, (str(each.broker), f"{each.throttle_time:.1f} s")) for each in found]
+    return table("Brokers that throttle this client", ("Broker", "Throttle time"), rows)
 
 
 def _partitions(facts: Facts) -> Markup:

@@ -91,8 +91,8 @@ function boxOf(box, endsAt) {
   const steps = box.steps.slice(-SHOWN_STEPS).map((each) => el(`li.${each.state}`, {}, `${{ started: "◌", passed: "✓", failed: "✗" }[each.state]} ${each.target}`,
     each.time === undefined ? "" : el("small", {}, ` ${seconds(each.time)}`), each.message ? `: ${each.message}` : ""));
   const hidden = box.steps.length - steps.length;
-  const cause = box.cause ? el("div.cause", {}, el("p", {}, el("b", {}, "Cause: "), box.cause), box.remedy ? el("p", {}, el("b", {}, "Remedy: "), box.remedy) : null) : null;
-  const others = (box.findings ?? []).slice(1).map((each) => el("li", {}, `${each.severity}: ${each.summary}${each.fix ? `; ${each.fix}` : ""}`));
+  const cause = box.cause ? el("div.cause", {}, el("p", {}, el("b", {}, box.certainty === "likely" ? "Likely cause: " : "Cause: "), box.cause), box.remedy ? el("p", {}, el("b", {}, "Remedy: "), box.remedy) : null) : null;
+  const others = (box.findings ?? []).slice(1).map((each) => el("li", {}, `${each.severity}${each.certainty === "likely" ? ", likely" : ""}: ${each.summary}${each.fix ? `; ${each.fix}` : ""}`));
   return el(`li.box.${box.state}${endsAt === box.phase ? ".end" : ""}`, { "data-box": box.phase, "data-box-state": box.state, "aria-current": endsAt === box.phase ? "step" : null },
     el("div.head", {}, el("b", {}, box.phase), el("span.question", {}, box.question), el("span.state", {}, STATES[box.state])),
     box.detail ? el("p.found", {}, box.detail) : null,
