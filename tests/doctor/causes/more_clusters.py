@@ -68,11 +68,14 @@ MORE_CLUSTERS = {
         ("advertised.listeners|listens",),
         ("packets are dropped", "private"),
     ),
+    # Written down as healthy at first; but /etc/hosts, which resolves localhost, matches no
+    # absolute names, so the brokers cannot be reached.
     "clusters/advertised_trailing_dot": Cause(
-        "the brokers advertise localhost with a dot at its end, an absolute name",
-        "nothing is wrong: the name resolves, and the brokers respond",
-        severity="none",
-        never=("cannot be resolved", "container"),
+        "the brokers advertise localhost with a dot at its end; only /etc/hosts knows localhost",
+        "the dot at the end makes the name absolute, which /etc/hosts does not match",
+        ("broker 1", r"localhost\.:", "cannot be resolved", r"\bdot\b"),
+        ("advertised.listeners",),
+        ("container", "private"),
     ),
     "clusters/advertised_upper_case": Cause(
         "the brokers advertise LOCALHOST",
