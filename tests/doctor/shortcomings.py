@@ -31,4 +31,18 @@ SHORTCOMINGS: dict[str, tuple[Grade, str]] = {
     "namespaces/advertised_without_route": ("wrong", "calls addresses private that are not"),
     "namespaces/advertised_ports_refuse": ("wrong", "calls refused connections unreachable"),
     "namespaces/narrow_900": ("half", "does not say how to find the size that the path carries"),
+    "brokers/tls_port_advertised": (
+        "wrong",
+        "its fix breaks the connection to the bootstrap server",
+    ),
+    "brokers/max_connections": ("half", "does not name max.connections as a cause"),
+    "brokers/request_quota": ("wrong", "takes a quota's throttling for trouble with disks"),
+    "brokers/throttled_and_stalling": (
+        "wrong",
+        "names other brokers, disks and controllers, and the quota as one of six reasons",
+    ),
+    "brokers/below_min_isr": ("wrong", "does not compare the in-sync replicas with the minimum"),
+    "brokers/dead_voter": ("half", "does not say that the broker is a controller, too"),
+    "brokers/not_eligible": ("half", "does not say that a replica which is up could be elected"),
+    "brokers/stuck_reassignment": ("half", "does not say that a reassignment waits for the broker"),
 }

@@ -23,7 +23,7 @@ def topic(mock_cluster: MockCluster) -> str:
 def shown(cluster: MockCluster, slow: bool = False, **others: int) -> Replacements:
     """Show the brokers' ports as 9092, 9093, … and another one as 8080."""
     ports = {port_of(address): BROKER + i - 1 for i, address in cluster.brokers.items()}
-    return Replacements({**ports, **dict.fromkeys(others.values(), OTHER)}, whole_seconds=slow)
+    return Replacements({**ports, **dict.fromkeys(others.values(), OTHER)}, seconds=slow)
 
 
 def test_one_of_three_names_is_wrong(mock_cluster: MockCluster, topic: str) -> None:

@@ -55,4 +55,4 @@ def test_a_path_that_is_slow(mock_cluster: MockCluster, name: str) -> None:
             mock_cluster.advertise(broker, f"127.0.0.1:{port}")
         servers = [f"127.0.0.1:{port}" for port in shows]
         report = ottla.diagnose(servers, topic="orders", group="billing", timeout=60)
-    check_verdict(name, report, Replacements(shows, whole_seconds=True), exact=False)
+    check_verdict(name, report, Replacements(shows, seconds=True), exact=False)

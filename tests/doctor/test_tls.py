@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import pytest
 
 import ottla
-from tests.doctor.verdicts import OTHER, check_verdict
+from ottla.testing import MockCluster
+from tests.doctor.verdicts import BROKER, OTHER, check_verdict, port_of
 from tests.security.certificates import Authority, Identity
 from tests.support.golden import Replacements
 from tests.support.scripted_servers import scripted_server
@@ -126,3 +127,23 @@ def test_a_tls_server_that_is_configured_wrongly(set_up: SetUp, tmp_path: Path) 
     with scripted_server(serve) as port:
         report = ottla.diagnose(f"127.0.0.1:{port}", config, timeout=8)
     check_verdict(f"tls/{set_up.__name__}", report, Replacements({port: OTHER}, today=made))
+
+
+def test_a_plaintext_listener_that_advertises_a_port_with_tls(
+    mock_cluster: MockCluster, tmp_path: Path
+) -> None:
+    mock_cluster.create_topic("orders", partitions=3)
+    context = server_context(tmp_path / "server.pem", Authority("ottla tests").issue("b", _HERE))
+
+    def serve(connection: socket.socket) -> None:
+        with (
+            contextlib.suppress(ssl.SSLError, OSError),
+            context.wrap_socket(connection, server_side=True) as secure,
+        ):
+            secure.recv(4096)
+
+    ports = {port_of(address): BROKER + i - 1 for i, address in mock_cluster.brokers.items()}
+    with scripted_server(serve) as port:
+        mock_cluster.advertise(2, f"127.0.0.1:{port}")
+        report = ottla.diagnose(mock_cluster.brokers[1], topic="orders", timeout=8)
+    check_verdict("brokers/tls_port_advertised", report, Replacements({**ports, port: OTHER}))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -47,13 +46,13 @@ class Replacements:
         texts: likewise for parts of addresses and names (a subnet, a topic), and for the id of
             another cluster.
         today: the day of the run; all dates are shifted by the same amount.
-        whole_seconds: show whole seconds, for findings about slowness; by default, none.
+        seconds: show the seconds of this run, for findings about slowness; by default, none.
     """
 
     ports: Mapping[int, int] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     today: date | None = None
-    whole_seconds: bool = False
+    seconds: bool = False
 
     def __post_init__(self) -> None:
         for known in (self.ports, self.texts):
@@ -75,7 +74,7 @@ def render_golden(report: Mapping[str, Any], replacements: Replacements) -> str:
     facts = facts_from(_replace(dict(report["facts"]), replacements))
     now = datetime.combine(_TODAY, time(), timezone.utc).timestamp()
     findings = judge(facts, now)
-    slow = ("slow_",) if not replacements.whole_seconds else ()
+    slow = ("slow_",) if not replacements.seconds else ()
     before = [f for f in report["findings"] if not f["code"].startswith(slow)]
     keys = [(f["severity"], f["phase"], f["code"], tuple(f["brokers"])) for f in before]
     assert [(f.severity, f.phase, f.code, f.brokers) for f in findings] == keys
@@ -110,9 +109,7 @@ def _replace(value: Any, replacements: Replacements, name: str = "") -> Any:
     if isinstance(value, (list, tuple)):
         return [_replace(item, replacements, name) for item in value]
     if name == "seconds":
-        # Rounded up, if it is more than a second: that is slow.
-        whole = math.ceil(value) if value > 1 else round(value)
-        return float(whole) if replacements.whole_seconds else 0.0
+        return value if replacements.seconds else 0.0
     if name == "port":
         return replacements.ports.get(value, value)
     if name == "not_after" and value is not None:

@@ -69,13 +69,15 @@ REAL_BROKERS = {
         also=("broker 3",),
         severity="warning",
     ),
+    # The other cause of this state, replicas that all come back after unclean shutdowns and are not
+    # eligible, is not set up: then no in-sync replica is down, and the fix is the same.
     "brokers/not_eligible": Cause(
-        "a replica came back after an unclean shutdown and is not eligible to lead; its broker is "
-        "up, and the partition has no leader",
-        "the partition has no leader although brokers with its replicas are up",
-        ("no leader",),
-        ("elect-leaders|unclean",),
-        ("all in-sync replicas are down",),
+        "broker 2, which has the only in-sync replica, is dead; broker 3 came back after an "
+        "unclean shutdown with a replica that is not eligible to lead",
+        "the partition has no leader although a broker with a replica of it is up",
+        ("no leader", "eligible|in-sync"),
+        ("bring back|start", "elect-leaders|elect.*unclean|unclean.*elect"),
+        _NETWORK,
     ),
     "brokers/offsets_without_leader": Cause(
         "the broker with the only replica of the group's partition of __consumer_offsets is dead",
