@@ -112,10 +112,10 @@ Alteration: TypeAlias = str | Append | Subtract | None
 """A new value; None to return to the default; or an element to add or to remove."""
 
 
-def _error_of(body: Body, resource: ConfigResource) -> KafkaError | None:
+def _error_of(body: Body, resource: ConfigResource, api: str) -> KafkaError | None:
     if resource.type == "topic":
-        return error_of(body, topic=resource.name)
-    return error_of(body, resource)
+        return error_of(body, api=api, topic=resource.name)
+    return error_of(body, resource, api=api, resource=resource.name)
 
 
 async def _find(resources: list[ConfigResource]) -> dict[ConfigResource, Destination]:
@@ -169,7 +169,7 @@ async def describe_configs(
         response: Response, _: list[ConfigResource]
     ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
         return {
-            resource: _error_of(each, resource)
+            resource: _error_of(each, resource, "DescribeConfigs")
             or {entry.name: entry for entry in map(_entry, each["configs"])}
             for each in response.body["results"]
             if (resource := resource_of(each))
@@ -224,7 +224,7 @@ async def alter_configs(
 
     def read(response: Response, _: list[ConfigResource]) -> Results[ConfigResource, None]:
         return {
-            resource: _error_of(each, resource)
+            resource: _error_of(each, resource, "IncrementalAlterConfigs")
             for each in response.body["responses"]
             if (resource := resource_of(each))
         }

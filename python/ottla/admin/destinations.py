@@ -76,7 +76,7 @@ async def leaders(
     missing: dict[str, KafkaError] = {}
     for topic in topics:
         name = topic["name"]
-        if error := error_of(topic, topic=name):
+        if error := error_of(topic, topic=name, api="Metadata"):
             missing[name] = error
         for partition in topic["partitions"]:
             topic_partition = name, partition["partition_index"]
@@ -111,15 +111,15 @@ async def group_coordinators(call: Call, groups: Sequence[str]) -> dict[str, int
             [Request("FindCoordinator", {"key_type": _GROUP, "key": group}) for group in groups]
         )
         return {
-            group: each if isinstance(each, KafkaError) else _node(each.body)
+            group: each if isinstance(each, KafkaError) else _node(each.body, group)
             for group, each in zip(groups, responses, strict=True)
         }
-    return {each["key"]: _node(each) for each in response.body["coordinators"]}
+    return {each["key"]: _node(each, each["key"]) for each in response.body["coordinators"]}
 
 
-def _node(found: Body) -> int | KafkaError:
+def _node(found: Body, group: str) -> int | KafkaError:
     node: int = found["node_id"]
-    return error_of(found) or node
+    return error_of(found, api="FindCoordinator", resource=group) or node
 
 
 async def by_destination(
@@ -220,7 +220,7 @@ async def ask_controller(
     """
 
     def read(response: Response, _: list[None]) -> Results[None, Body]:
-        error = error_of(response.body, maybe_done=response.is_repeated)
+        error = error_of(response.body, maybe_done=response.is_repeated, api=request.api)
         return {None: error or response.body}
 
     results = await to_controller(

@@ -21,6 +21,7 @@ from ottla.errors import KafkaError
 
 # Describes groups of each type, the newest first.
 _DESCRIBING = {
+    "Classic": "DescribeGroups",
     "Consumer": "ConsumerGroupDescribe",
     "Share": "ShareGroupDescribe",
     "Streams": "StreamsGroupDescribe",
@@ -227,14 +228,16 @@ async def _describe(
         operations = {"include_authorized_operations": authorized_operations}
         if group_type == "Classic":
             body = {"groups": pending}
-            return Request("DescribeGroups", body | operations, older=(body,))
+            return Request(_DESCRIBING[group_type], body | operations, older=(body,))
         return Request(_DESCRIBING[group_type], {"group_ids": pending} | operations)
 
     def read(response: Response, _: list[str]) -> Results[str, GroupDescription]:
         results: Results[str, GroupDescription] = {}
         for each in response.body["groups"]:
             group = each["group_id"]
-            if error := error_of(each, f"group {group}"):
+            if error := error_of(
+                each, f"group {group}", api=_DESCRIBING[group_type], resource=group
+            ):
                 results[group] = error
             elif group_type != "Classic":
                 results[group] = _newer(each, group_type, coordinators[group])

@@ -48,7 +48,7 @@ async def list_groups(
     """List the groups of all coordinators."""
     listings = []
     for broker, body in (await from_all_brokers(call, "ListGroups", {})).items():
-        if error := error_of(body, f"the groups of broker {broker}"):
+        if error := error_of(body, f"the groups of broker {broker}", api="ListGroups"):
             raise error
         for each in body["groups"]:
             listing = GroupListing(
@@ -82,7 +82,11 @@ async def delete_groups(call: Call, groups: Iterable[str]) -> Results[str, None]
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
             each["group_id"]: error_of(
-                each, f"group {each['group_id']}", maybe_done=response.is_repeated
+                each,
+                f"group {each['group_id']}",
+                maybe_done=response.is_repeated,
+                api="DeleteGroups",
+                resource=each["group_id"],
             )
             for each in response.body["results"]
         }
@@ -131,12 +135,14 @@ async def remove_members(
         return Request("LeaveGroup", {"group_id": group, "members": members})
 
     def read(response: Response, _: list[str]) -> Results[str, Results[str, None]]:
-        if error := error_of(response.body, f"group {group}"):
+        if error := error_of(response.body, f"group {group}", api="LeaveGroup", resource=group):
             return {group: error}
         members: Results[str, None] = {}
         for each in response.body["members"]:
             name = each["group_instance_id"] or each["member_id"]
-            members[name] = error_of(each, f"member {name} of group {group}")
+            members[name] = error_of(
+                each, f"member {name} of group {group}", api="LeaveGroup", resource=group
+            )
         return {group: members}
 
     results = await to_coordinators(call, [group], build, read, changes=True)

@@ -37,22 +37,23 @@ def is_repeated(error: KafkaError) -> bool:
 
 
 def error_of(
-    body: Body, item: object = "", *, maybe_done: bool = False, **context: Any
+    body: Body, item: object = "", *, api: str, maybe_done: bool = False, **context: Any
 ) -> KafkaError | None:
     """Return the error of a response or of an item of it; None for success.
 
     Args:
         body: the item, with ``error_code`` and perhaps ``error_message``.
         item: what it is about, such as ``group billing``, unless the place says that.
+        api: Kafka's name of the request's API: it tells which permission a refused one lacked.
         maybe_done: whether the operation may have taken effect nevertheless.
-        context: ``topic`` and ``partition``.
+        context: ``topic`` and ``partition``; or as ``resource`` the group that it is about.
     """
     code = body["error_code"]
     if code == ErrorCode.NONE:
         return None
     parts = (str(item), body.get("error_message"))
     message = ": ".join(part for part in parts if part)
-    return error_of_code(code, message or None, maybe_done=maybe_done, **context)
+    return error_of_code(code, message or None, api=api, maybe_done=maybe_done, **context)
 
 
 def known(number: int) -> int | None:

@@ -73,7 +73,7 @@ class LogDirDescription:
 
 
 def _log_dir(broker: int, body: Body) -> LogDirDescription:
-    error = error_of(body)
+    error = error_of(body, api="DescribeLogDirs")
     replicas = [
         ReplicaInLogDir(
             topic["name"],
@@ -110,7 +110,9 @@ async def describe_log_dirs(
     def read(response: Response, asked: list[int]) -> Results[int, list[LogDirDescription]]:
         [broker] = asked
         failed = response.body.get("error_code")
-        error = error_of(response.body, f"broker {broker}") if failed else None
+        error = (
+            error_of(response.body, f"broker {broker}", api="DescribeLogDirs") if failed else None
+        )
         return {broker: error or [_log_dir(broker, each) for each in response.body["results"]]}
 
     return await by_destination(call, wanted, find, build, read)
@@ -186,7 +188,12 @@ async def alter_replica_log_dirs(
 def _moved(topic: Body, partition: Body) -> bool | KafkaError:
     if partition["error_code"] == ErrorCode.REPLICA_NOT_AVAILABLE:
         return False
-    error = error_of(partition, topic=topic["topic_name"], partition=partition["partition_index"])
+    error = error_of(
+        partition,
+        topic=topic["topic_name"],
+        partition=partition["partition_index"],
+        api="AlterReplicaLogDirs",
+    )
     if error and error.code == ErrorCode.KAFKA_STORAGE_ERROR:
         # The directory stays offline until an operator repairs it.
         error.retriable = False

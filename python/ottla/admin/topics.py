@@ -176,7 +176,7 @@ async def describe_topics(
     def read(response: Response, _: list[str]) -> Results[str, TopicDescription]:
         topics = response.body["topics"]
         return {
-            body["name"]: error_of(body, topic=body["name"]) or _description(body)
+            body["name"]: error_of(body, topic=body["name"], api="Metadata") or _description(body)
             for body in topics
         }
 
@@ -236,7 +236,9 @@ async def create_topics(call: Call, topics: Iterable[NewTopic]) -> Results[str, 
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
-            each["name"]: error_of(each, topic=each["name"], maybe_done=response.is_repeated)
+            each["name"]: error_of(
+                each, topic=each["name"], maybe_done=response.is_repeated, api="CreateTopics"
+            )
             for each in response.body["topics"]
         }
 
@@ -278,7 +280,7 @@ async def plan_topics(call: Call, topics: Iterable[NewTopic]) -> Plan:
     )
     changes = []
     for each in response.body["topics"]:
-        if error := error_of(each, topic=each["name"]):
+        if error := error_of(each, topic=each["name"], api="CreateTopics"):
             raise error
         detail = ""
         if each.get("num_partitions", -1) > 0:
@@ -310,7 +312,9 @@ async def create_partitions(
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
-            each["name"]: error_of(each, topic=each["name"], maybe_done=response.is_repeated)
+            each["name"]: error_of(
+                each, topic=each["name"], maybe_done=response.is_repeated, api="CreatePartitions"
+            )
             for each in response.body["results"]
         }
 
@@ -353,7 +357,9 @@ async def delete_topics(call: Call, names: Iterable[str], ids: Iterable[str]) ->
         for each in response.body["responses"]:
             for key in (each["name"], each.get("topic_id")):
                 if key in topics:
-                    results[key] = error_of(each, topic=key, maybe_done=response.is_repeated)
+                    results[key] = error_of(
+                        each, topic=key, maybe_done=response.is_repeated, api="DeleteTopics"
+                    )
         return results
 
     return await to_controller(call, [*names, *id_set], build, read)
@@ -381,7 +387,7 @@ async def plan_deletion(call: Call, names: Iterable[str], ids: Iterable[str]) ->
             key, name = topic[field], topic["name"]
             detail = f"{len(topic['partitions'])} partitions"
             planned = PlannedChange("delete", f"topic {name}", detail)
-            results[key] = error_of(topic, topic=name or key) or planned
+            results[key] = error_of(topic, topic=name or key, api="Metadata") or planned
         return results
 
     async def attempt(pending: list[str]) -> Results[str, PlannedChange]:

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _table(group: str, offsets: dict[tuple[str, int], CommittedOffset]) -> Table:
     rows = [
-        [partition_name(where), str(each.offset), text(each.leader_epoch), each.metadata]
+        [partition_name(where), str(each.offset), text(each.leader_epoch), each.metadata or ""]
         for where, each in sorted(offsets.items())
     ]
     header = ["partition", "offset", "leader epoch", "metadata"]

@@ -165,7 +165,7 @@ async def _listings(call: Call) -> tuple[list[ConsumerGroupListing], list[KafkaE
     for broker, response in zip(brokers, responses, strict=True):
         if isinstance(response, OttlaError):
             failed.append(kafka_error(response))
-        elif error := error_of(response.body, f"the groups of broker {broker}"):
+        elif error := error_of(response.body, f"the groups of broker {broker}", api="ListGroups"):
             failed.append(kafka_error(error))
         else:
             listings = map(_listing, response.body["groups"])

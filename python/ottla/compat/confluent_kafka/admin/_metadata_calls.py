@@ -156,7 +156,11 @@ async def _ids(call: Call, brokers: list[int], wanted: str | None) -> dict[int, 
     ids: dict[int, list[str]] = {}
     responses = await call.send([Request("ListGroups", {}, broker) for broker in brokers])
     for broker, response in zip(brokers, responses, strict=True):
-        error = response if isinstance(response, OttlaError) else error_of(response.body)
+        error = (
+            response
+            if isinstance(response, OttlaError)
+            else error_of(response.body, api="ListGroups")
+        )
         if error is not None:
             raise kafka_exception(error)
         assert not isinstance(response, OttlaError)
