@@ -46,7 +46,7 @@ class Replacements:
         texts: likewise for parts of addresses and names (a subnet, a topic), and for the id of
             another cluster.
         today: the day of the run; all dates are shifted by the same amount.
-        seconds: show the seconds of this run, for findings about slowness; by default, none.
+        seconds: show the times of this run, for findings about slowness; by default, none.
     """
 
     ports: Mapping[int, int] = field(default_factory=dict)
@@ -103,7 +103,7 @@ def _replace(value: Any, replacements: Replacements, name: str = "") -> Any:
         # Three hours before the run.
         return round((datetime.combine(_TODAY, time(), timezone.utc).timestamp() - 3 * 3600) * 1000)
     if name == "lag_ms" and value is not None:
-        return value // 10_000 * 10_000
+        return value if replacements.seconds else value // 10_000 * 10_000
     if isinstance(value, dict):
         return {key: _replace(item, replacements, key) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
