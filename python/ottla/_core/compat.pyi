@@ -204,7 +204,10 @@ class OffsetStore:
         """Store an offset; return False if the partition is not assigned."""
 
     def position(self, key: TopicPartition) -> int | None:
-        """Return the offset after the last record that was returned, and after what follows without one; or None."""
+        """Return the offset after the last record that was returned, and what follows without one.
+
+        None if no record was returned.
+        """
 
     def sought(self, key: TopicPartition) -> None:
         """Forget what was stored before a seek."""

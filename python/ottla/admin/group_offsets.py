@@ -11,7 +11,8 @@ from typing import SupportsIndex, TypeVar
 
 from ottla._core import error_of_code
 from ottla._internal import arguments
-from ottla.admin.destinations import TopicPartition, to_coordinators
+from ottla.admin.coordinators import to_coordinators
+from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_descriptions import GroupDescription, find_group
 from ottla.admin.items import Results, error_of, is_repeated, known, left_out, settle
 from ottla.admin.offsets import offset_bounds, place_text

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ottla._core import error_of_code
-from ottla.admin.destinations import TopicPartition, to_coordinators
+from ottla.admin.coordinators import to_coordinators
+from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_descriptions import GroupDescription, find_group
 from ottla.admin.group_offsets import change_offsets
 from ottla.admin.items import Results, error_of, known, settle

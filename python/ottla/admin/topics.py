@@ -112,7 +112,8 @@ class NewTopic:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
-def _partition(body: Body) -> PartitionDescription:
+def partition_description(body: Body) -> PartitionDescription:
+    """Return a partition of a response."""
     return PartitionDescription(
         body["partition_index"],
         known(body["leader_id"]),
@@ -129,7 +130,9 @@ def _topic_id(body: Body) -> str | None:
 
 
 def _description(body: Body) -> TopicDescription:
-    partitions = sorted(map(_partition, body["partitions"]), key=lambda each: each.partition)
+    partitions = sorted(
+        map(partition_description, body["partitions"]), key=lambda each: each.partition
+    )
     return TopicDescription(
         body["name"],
         _topic_id(body),
@@ -140,10 +143,14 @@ def _description(body: Body) -> TopicDescription:
 
 
 async def list_topics(call: Call, *, internal: bool) -> Table[TopicListing]:
-    """List the topics."""
+    """List the topics, with the errors of those that cannot be described."""
     listings = []
+    errors = []
     for body in (await metadata(call, None))["topics"]:
-        if body["error_code"] or (body.get("is_internal") and not internal):
+        if body.get("is_internal") and not internal:
+            continue
+        if error := error_of(body, api="Metadata", topic=body["name"]):
+            errors.append(error)
             continue
         topic = _description(body)
         listings.append(
@@ -157,7 +164,7 @@ async def list_topics(call: Call, *, internal: bool) -> Table[TopicListing]:
                 sum(len(each.isr) < len(each.replicas) for each in topic.partitions),
             )
         )
-    return Table(TopicListing, sorted(listings, key=lambda each: each.name))
+    return Table(TopicListing, sorted(listings, key=lambda each: each.name), errors)
 
 
 async def describe_topics(

@@ -1,15 +1,17 @@
 """The command line: ``ottla topology | doctor | produce | consume | watch | console``, and the
 commands that manage a cluster: ``ottla topics | groups | offsets | configs | brokers | quorum |
-features | acls | users | quotas | tokens | transactions``.
+features | acls | users | quotas | tokens | transactions``, and ``registry`` for a schema registry.
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
 
-Each command has a module with ``add`` (its arguments) and ``run``. Only ``console``, the live view
-of ``watch`` and ``completion`` need other packages (``pip install 'ottla[cli,console]'``).
+Each command has a module with ``add`` (its arguments) and ``run``. Only ``console``, the live views
+of ``watch`` and ``topics top``, and ``completion`` need other packages (``pip install
+'ottla[cli,console]'``).
 
 Exit codes: 0 for success; 1 for a failure, or if the output could not show some characters and
 replaced them; 2 for wrong arguments or configuration; 130 after Ctrl-C, 129 after SIGHUP, 143 after
-SIGTERM; 141 if the reader of the output has exited. ``doctor`` has further codes.
+SIGTERM; 141 if the reader of the output has exited. ``doctor`` has further codes, and the codes of
+``diff`` are those of diff(1): 1 for a difference, 2 for a failure.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ _COMMANDS = {
     "quotas": "quotas",
     "tokens": "tokens",
     "transactions": "transactions",
+    "registry": "registry",
     "profiles": "profile_list",
     "completion": "completion",
     "verifiable-producer": "system_tests.verifiable_producer",
@@ -98,8 +101,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
+    exit_code = 1
     try:
         arguments = build_parser(_command_of(argv)).parse_args(argv)
+        # A command whose code 1 is a result has another one for errors.
+        exit_code = getattr(arguments, "exit_code_of_errors", exit_code)
         # For example, about skipped records: without it, the output would look complete.
         show_warnings(logging.Formatter("ottla: %(message)s"))
         check_arguments(arguments)
@@ -115,7 +121,7 @@ def _run(argv: Sequence[str]) -> int:
         # The text is not shown, since it may be a secret.
         return _fail(f"a text cannot be encoded in {error.encoding}: {error.reason}", 2)
     except (KafkaError, OSError) as error:
-        return _fail(error, 1)
+        return _fail(error, exit_code)
     return code
 
 

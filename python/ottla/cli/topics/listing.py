@@ -7,6 +7,7 @@ import argparse
 from ottla._internal.text import counted
 from ottla.admin import TopicListing
 from ottla.cli.parsing import add_match, matching
+from ottla.cli.partial import print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show
 from ottla.cli.tables import Table
 
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         and (not arguments.unhealthy or each.without_leader or each.under_replicated)
     ]
     show(arguments, found, [_table(found)])
-    return 0
+    return print_errors(listed.errors)
 
 
 def _table(found: list[TopicListing]) -> Table:

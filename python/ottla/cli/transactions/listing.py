@@ -9,6 +9,7 @@ import sys
 from ottla import Admin, TransactionListing
 from ottla._internal.text import counted
 from ottla.cli.options import add_cluster, connect
+from ottla.cli.partial import print_errors
 from ottla.cli.tables import Table, print_tables
 
 
@@ -46,13 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
             states=arguments.state,
             running_longer_than=arguments.longer_than,
             id_pattern=arguments.match,
+            errors="return",
         )
     if arguments.json:
         json.dump([_plain(listing) for listing in listed], sys.stdout, indent=2)
         print()
     else:
-        print_tables([_table(listed)])
-    return 0
+        print_tables([_table(listed, least=bool(listed.errors))])
+    return print_errors(listed.errors)
 
 
 def _plain(listing: TransactionListing) -> dict[str, object]:
@@ -64,7 +66,7 @@ def _plain(listing: TransactionListing) -> dict[str, object]:
     }
 
 
-def _table(listed: list[TransactionListing]) -> Table:
+def _table(listed: list[TransactionListing], *, least: bool) -> Table:
     rows = [
         [
             listing.transactional_id,
@@ -75,4 +77,5 @@ def _table(listed: list[TransactionListing]) -> Table:
         for listing in listed
     ]
     header = ["transactional id", "state", "producer id", "coordinator"]
-    return Table("", header, rows, [counted(len(listed), "transactional id")])
+    count = counted(len(listed), "transactional id")
+    return Table("", header, rows, [f"at least {count}" if least else count])

@@ -140,7 +140,9 @@ impl OffsetStore {
         Ok(true)
     }
 
-    /// Return the offset after the last record that was returned, and after what follows without one; or None.
+    /// Return the offset after the last record that was returned, and what follows without one.
+    ///
+    /// None if no record was returned.
     fn position(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
         let key = partitions::partition(key)?;
         self.pass_unseen(py);

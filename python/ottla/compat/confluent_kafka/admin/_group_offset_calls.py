@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ottla.admin import CommittedOffset, group_offsets
+from ottla.admin.coordinators import to_coordinators
 from ottla.admin.destinations import TopicPartition as Place
-from ottla.admin.destinations import partitions_by_topic, to_coordinators
+from ottla.admin.destinations import partitions_by_topic
 from ottla.admin.items import Results, error_of, is_repeated
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.compat.confluent_kafka._commit_metadata import returned, written

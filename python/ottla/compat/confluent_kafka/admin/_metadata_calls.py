@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from ottla.admin.destinations import group_coordinators, metadata
+from ottla.admin.coordinators import group_coordinators
+from ottla.admin.destinations import metadata
 from ottla.admin.items import error_of
 from ottla.admin.operation_call import Body, Call, Request
 from ottla.compat.confluent_kafka._errors import kafka_exception
