@@ -189,6 +189,7 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/config_types.py
 	@$(PY) tools/error_codes.py
 	@$(PY) tools/verdicts_page.py
+	@$(PY) tools/set_ups_page.py
 	@$(PY) tools/stub_docstrings.py
 	@$(PY) tools/twins.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python

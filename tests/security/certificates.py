@@ -35,7 +35,7 @@ class Identity:
 class Authority:
     """A certificate authority."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, issuer: Authority | None = None) -> None:
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self._key = ec.generate_private_key(ec.SECP256R1())
         now = datetime.now(timezone.utc)
@@ -53,14 +53,14 @@ class Authority:
         self._certificate = (
             x509.CertificateBuilder()
             .subject_name(self._name)
-            .issuer_name(self._name)
+            .issuer_name((issuer or self)._name)
             .public_key(self._key.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - 30 * _DAY)
             .not_valid_after(now + 30 * _DAY)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(usage, critical=True)
-            .sign(self._key, hashes.SHA256())
+            .sign((issuer or self)._key, hashes.SHA256())
         )
 
     @property
@@ -68,20 +68,31 @@ class Authority:
         """The authority's certificate, for trust stores."""
         return _pem(self._certificate)
 
+    def intermediate(self, name: str) -> Authority:
+        """Return an authority whose certificate this one signs."""
+        return Authority(name, self)
+
     def issue(
-        self, name: str, hosts: Sequence[str] = (), ends: timedelta = 7 * _DAY, client: bool = False
+        self,
+        name: str,
+        hosts: Sequence[str] = (),
+        ends: timedelta = 7 * _DAY,
+        client: bool = False,
+        begins: timedelta = -20 * _DAY,
+        self_signed: bool = False,
     ) -> Identity:
         """Issue a certificate for a server with these names and addresses, or for a client."""
         key = ec.generate_private_key(ec.SECP256R1())
         now = datetime.now(timezone.utc)
         purpose = ExtendedKeyUsageOID.CLIENT_AUTH if client else ExtendedKeyUsageOID.SERVER_AUTH
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         builder = (
             x509.CertificateBuilder()
-            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
-            .issuer_name(self._name)
+            .subject_name(subject)
+            .issuer_name(subject if self_signed else self._name)
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - 20 * _DAY)
+            .not_valid_before(now + begins)
             .not_valid_after(now + ends)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
@@ -89,7 +100,8 @@ class Authority:
         if hosts:
             names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
             builder = builder.add_extension(names, critical=False)
-        return Identity(_pem(builder.sign(self._key, hashes.SHA256())), key)
+        signer = key if self_signed else self._key
+        return Identity(_pem(builder.sign(signer, hashes.SHA256())), key)
 
 
 def _general_name(host: str) -> x509.GeneralName:

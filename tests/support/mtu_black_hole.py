@@ -18,7 +18,8 @@ MAX_PAYLOAD = 1448
 class MtuBlackHole:
     """Forwards connections at `address` to a server."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, max_payload: int = MAX_PAYLOAD) -> None:
+        self._max_payload = max_payload
         host, _, port = server.rpartition(":")
         self._server = (host, int(port))
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -58,7 +59,7 @@ class MtuBlackHole:
         lost = False
         with contextlib.suppress(OSError):
             while chunk := source.recv(1 << 20):
-                lost = lost or len(chunk) > MAX_PAYLOAD
+                lost = lost or len(chunk) > self._max_payload
                 if not lost:
                     sink.sendall(chunk)
             sink.shutdown(socket.SHUT_RDWR)

@@ -64,21 +64,24 @@ class Namespace:
             cwd=REPOSITORY,
         )
 
-    def name_service(self, names: Mapping[str, str]) -> None:
+    def name_service(self, names: Mapping[str, str | Sequence[str]]) -> None:
         """Set the names that resolve here, with their addresses; all others fail at once."""
         directory = _HOSTS / self.name
         directory.mkdir(parents=True, exist_ok=True)
-        lines = ["127.0.0.1 localhost", *(f"{address} {name}" for name, address in names.items())]
+        lines = ["127.0.0.1 localhost"]
+        for name, known in names.items():
+            lines += [f"{at} {name}" for at in ([known] if isinstance(known, str) else known)]
         (directory / "hosts").write_text("\n".join(lines) + "\n")
         # No name server listens on loopback, which refuses queries without a wait.
         (directory / "resolv.conf").write_text("nameserver 127.0.0.1\noptions attempts:1\n")
 
 
 class Namespaces:
-    """The namespaces of this process."""
+    """The namespaces of this process; nftables is needed for packet filters only."""
 
-    def __init__(self) -> None:
-        if shutil.which("ip") is None or shutil.which("nft") is None or os.geteuid() != 0:
+    def __init__(self, *, filters: bool = True) -> None:
+        needed = ("ip", "nft") if filters else ("ip",)
+        if not all(map(shutil.which, needed)) or os.geteuid() != 0:
             raise MissingPrerequisiteError(
                 "network tests create network namespaces: run them on Linux as root, with iproute2 "
                 "and nftables (`tools/network.sh`), or deselect them with -m 'not network'"

@@ -34,6 +34,11 @@ def test_the_page_of_verdicts_is_current() -> None:
     assert page.read_text() == tool("verdicts_page").page(), "run make docs"
 
 
+def test_the_page_of_set_ups_is_current() -> None:
+    page = REPOSITORY / "docs" / "fix" / "set-ups.md"
+    assert page.read_text() == tool("set_ups_page").page(), "run make docs"
+
+
 def test_every_error_class_is_explained() -> None:
     page = (REPOSITORY / "docs" / "fix" / "errors.md").read_text()
     explained = set(re.findall(r"^\| `(\w+Error)` \|", page, re.MULTILINE))

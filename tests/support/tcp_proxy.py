@@ -1,0 +1,48 @@
+"""Forwards each TCP connection to one of several servers, in turn."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from tests.support.scripted_servers import scripted_server
+
+Delay: TypeAlias = Callable[[], float]
+
+
+@contextlib.contextmanager
+def tcp_proxy(servers: Sequence[str], delay: Delay = lambda: 0.0) -> Iterator[int]:
+    """Forward connections to these servers (``host:port``) in turn; yield the proxy's port.
+
+    Args:
+        servers: the servers.
+        delay: returns the seconds by which the next bytes of a connection are late.
+    """
+    turns = itertools.cycle(servers)
+    lock = threading.Lock()
+
+    def forward(client: socket.socket) -> None:
+        with lock:
+            host, _, port = next(turns).rpartition(":")
+        with socket.create_connection((host, int(port))) as server:
+            back = threading.Thread(target=_copy, args=(server, client, delay), daemon=True)
+            back.start()
+            _copy(client, server, delay)
+            back.join()
+
+    with scripted_server(forward) as port:
+        yield port
+
+
+def _copy(source: socket.socket, sink: socket.socket, delay: Delay) -> None:
+    with contextlib.suppress(OSError):
+        while chunk := source.recv(1 << 16):
+            time.sleep(delay())
+            sink.sendall(chunk)
+    with contextlib.suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
