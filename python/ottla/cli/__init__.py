@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import logging
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,7 +23,10 @@ from collections.abc import Sequence
 import ottla
 from ottla._internal.arguments import names
 from ottla._internal.stderr_log import show_warnings
+from ottla.cli.argument_parser import Parser, asks_for_json
+from ottla.cli.messages import WarningFormatter, say_error, set_json, text_or_json
 from ottla.cli.options import add_profile
+from ottla.cli.output import one_document
 from ottla.cli.signals import ended_by_signals, signal_of
 from ottla.cli.streams import Replacements, standard_streams
 from ottla.cli.texts import as_utf8, check_arguments
@@ -50,6 +52,7 @@ _COMMANDS = {
     "tokens": "tokens",
     "transactions": "transactions",
     "profiles": "profile_list",
+    "schema": "schemas",
     "completion": "completion",
     "verifiable-producer": "system_tests.verifiable_producer",
     "verifiable-consumer": "system_tests.verifiable_consumer",
@@ -65,7 +68,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         only: the only command to add arguments for, since importing all of them takes longer than
             most commands do. Default: all commands, for help and errors.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="ottla", description="Inspect and manage a Kafka cluster, read and write its topics."
     )
     parser.add_argument("--version", action="version", version=f"ottla {ottla.__version__}")
@@ -92,7 +95,12 @@ def _command_of(argv: Sequence[str]) -> str | None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     words = [as_utf8(word) for word in (sys.argv[1:] if argv is None else names("argv", argv))]
-    with standard_streams(), ended_by_signals():
+    with (
+        standard_streams(),
+        ended_by_signals(),
+        # Also the errors of arguments that cannot be parsed are JSON.
+        text_or_json(asks_for_json(words)),
+    ):
         replacements = Replacements()
         return replacements.exit_code(_run(words))
 
@@ -101,9 +109,11 @@ def _run(argv: Sequence[str]) -> int:
     try:
         arguments = build_parser(_command_of(argv)).parse_args(argv)
         # For example, about skipped records: without it, the output would look complete.
-        show_warnings(logging.Formatter("ottla: %(message)s"))
+        show_warnings(WarningFormatter())
+        set_json(getattr(arguments, "json", False))
         check_arguments(arguments)
-        code: int = arguments.run(arguments)
+        with one_document():
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as error:
         return 128 + signal_of(error)
@@ -113,12 +123,13 @@ def _run(argv: Sequence[str]) -> int:
         return _fail(error, 2)
     except (UnicodeEncodeError, UnicodeDecodeError) as error:
         # The text is not shown, since it may be a secret.
-        return _fail(f"a text cannot be encoded in {error.encoding}: {error.reason}", 2)
+        message = f"a text cannot be encoded in {error.encoding}: {error.reason}"
+        return _fail(message, 2, type(error).__name__)
     except (KafkaError, OSError) as error:
         return _fail(error, 1)
     return code
 
 
-def _fail(error: Exception | str, code: int) -> int:
-    print(f"ottla: {error}", file=sys.stderr)
+def _fail(error: Exception | str, code: int, name: str | None = None) -> int:
+    say_error(error, name=name)
     return code

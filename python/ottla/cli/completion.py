@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from typing import TypedDict
 
+from ottla.cli.options import add_json
+from ottla.cli.output import print_document
 from ottla.cli.packages import require
 from ottla.cli.resources import Subcommands
 
 _SHELLS = ["bash", "zsh", "fish", "tcsh"]
+
+
+class Completion(TypedDict):
+    """The document of the command.
+
+    Attributes:
+        shell: the shell.
+        script: the script that completes commands in it.
+    """
+
+    shell: str
+    script: str
 
 
 def add(commands: Subcommands) -> None:
@@ -19,6 +34,7 @@ def add(commands: Subcommands) -> None:
         epilog='In bash: eval "$(ottla completion bash)"',
     )
     parser.add_argument("shell", choices=_SHELLS, help="the shell")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -29,5 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ottla.cli import build_parser
 
-    print(shtab.complete(build_parser(), arguments.shell))
+    script = shtab.complete(build_parser(), arguments.shell)
+    if arguments.json:
+        print_document(Completion(shell=arguments.shell, script=script))
+    else:
+        print(script)
     return 0

@@ -146,5 +146,5 @@ def _alter(arguments: argparse.Namespace, settings: dict[str, Alteration]) -> in
             print_plan(plan)
             return 0
         client.alter_configs({resource: settings})
-    print_plan(plan)
+    print_plan(plan, applied_to={"resource_type": resource.type, "resource_name": resource.name})
     return 0

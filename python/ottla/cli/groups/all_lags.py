@@ -20,14 +20,14 @@ class GroupLag:
     Attributes:
         group_id: its id.
         state: its state.
-        partitions: the number of partitions with a committed offset.
+        partition_count: the number of partitions with a committed offset.
         lag: the sum of their lags.
         error: the reason why the lag is unknown.
     """
 
     group_id: str
     state: str | None
-    partitions: int
+    partition_count: int
     lag: int | None
     error: str | None = None
 
@@ -77,7 +77,7 @@ def summary(lags: Sequence[GroupLag]) -> Table:
         [
             each.group_id,
             text(each.state),
-            str(each.partitions),
+            str(each.partition_count),
             each.error or text(each.lag),
         ]
         for each in lags

@@ -25,4 +25,4 @@ def run(arguments: argparse.Namespace) -> int:
         if not confirm(arguments, client.delete_groups(arguments.names, dry_run=True)):
             return 1
         deleted = client.delete_groups(arguments.names, errors="return")
-    return report(deleted, "deleted group")
+    return report(deleted, "deleted group", noun="group_id")

@@ -8,19 +8,65 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 from ottla import Admin
 from ottla._internal.text import counted, duration
 from ottla.admin import PartitionLag
 from ottla.cli.groups.all_lags import all_lags, summary
 from ottla.cli.groups.trend import Trend, offsets_of, trends_of
+from ottla.cli.output import plain
 from ottla.cli.parsing import DURATION_HELP, parse_duration
-from ottla.cli.resources import Subcommands, add_subcommand, admin, plain, show, text
+from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.tables import Table
 from ottla.errors import ConfigError
 
 Trends: TypeAlias = Mapping[tuple[str, int], Trend]
+
+
+class LaggingPartition(TypedDict):
+    """A partition of a group; the fields are those of ``PartitionLag``."""
+
+    topic: str
+    partition: int
+    committed: int | None
+    end: int
+    lag: int | None
+    lag_ms: int | None
+    member_id: str | None
+    client_id: str | None
+    host: str | None
+
+
+class MeasuredPartition(LaggingPartition, total=False):
+    """A partition of a group.
+
+    Attributes:
+        topic: the topic.
+        partition: the partition.
+        committed: the committed offset; null if there is none.
+        end: the offset after the last record.
+        lag: the number of offsets between them; null if none is committed.
+        lag_ms: the age of the next record in ms; null if it is unknown.
+        member_id: the member that reads it.
+        client_id: the client.id of that member.
+        host: the address of that member.
+        trend: with ``--for``, how the lag changes; null for a partition without a trend.
+    """
+
+    trend: Trend | None
+
+
+class NamedGroupLag(TypedDict):
+    """The lag of a named group.
+
+    Attributes:
+        group_id: its id.
+        partitions: the partitions with a committed offset or a member.
+    """
+
+    group_id: str
+    partitions: list[MeasuredPartition]
 
 
 def add(subcommands: Subcommands) -> None:
@@ -90,7 +136,7 @@ def _show(
     found: Mapping[str, list[PartitionLag]],
     trends: Mapping[str, Trends],
 ) -> None:
-    value = [
+    value: list[NamedGroupLag] = [
         {
             "group_id": name,
             "partitions": [_plain(lag, trends.get(name)) for lag in lags],
@@ -101,11 +147,11 @@ def _show(
     show(arguments, value, tables)
 
 
-def _plain(lag: PartitionLag, trends: Trends | None) -> dict[str, object]:
-    value: dict[str, object] = plain(lag)
-    if trends is None:
-        return value
-    return value | {"trend": plain(trends.get((lag.topic, lag.partition)))}
+def _plain(lag: PartitionLag, trends: Trends | None) -> MeasuredPartition:
+    value: MeasuredPartition = plain(lag)
+    if trends is not None:
+        value["trend"] = trends.get((lag.topic, lag.partition))
+    return value
 
 
 def _table(group: str, lags: list[PartitionLag], trends: Trends | None) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TypedDict
 
 from ottla.admin import CommittedOffset
 from ottla.cli.parsing import add_partitions, parse_partition
@@ -18,6 +19,36 @@ from ottla.cli.resources import (
 )
 from ottla.cli.tables import Table
 from ottla.errors import ConfigError
+
+
+class GroupOffset(TypedDict):
+    """A committed offset.
+
+    Attributes:
+        topic: the topic.
+        partition: the partition.
+        offset: the offset from which the group reads on.
+        leader_epoch: the leader epoch of the record before it, if it was committed.
+        metadata: a text that was committed with it.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int | None
+    metadata: str
+
+
+class GroupOffsets(TypedDict):
+    """The committed offsets of a group.
+
+    Attributes:
+        group_id: its id.
+        offsets: its offsets.
+    """
+
+    group_id: str
+    offsets: list[GroupOffset]
 
 
 def add(subcommands: Subcommands) -> None:
@@ -41,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     """List offsets; return the exit code."""
     with admin(arguments) as client:
         listed = client.list_group_offsets(arguments.names)
-    value = [
+    value: list[GroupOffsets] = [
         {
             "group_id": group,
             "offsets": [

@@ -11,12 +11,14 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict
 
 from ottla import Delivery, Producer
 from ottla._internal.text import counted
 from ottla.cli.formats import unescape
-from ottla.cli.options import add_cluster, configuration, put, record_count
+from ottla.cli.messages import say, say_error
+from ottla.cli.options import add_cluster, add_json, configuration, put, record_count
+from ottla.cli.output import print_document
 from ottla.cli.produce.json_serializer import JsonSerializer
 from ottla.cli.schema_options import add_schemas, formats_of
 from ottla.cli.texts import ByteText
@@ -24,6 +26,22 @@ from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError, KafkaError
 
 _CHUNK = 1 << 16
+
+
+class Produced(TypedDict):
+    """The document of the command.
+
+    Attributes:
+        topic: the topic.
+        written_count: the number of records that were acknowledged.
+        failed_count: the number of records that were not; their errors are on standard error.
+    """
+
+    topic: str
+    written_count: int
+    failed_count: int
+
+
 # The number of unsettled deliveries at which reading stops until the oldest are settled.
 _WINDOW = 10_000
 
@@ -56,6 +74,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("-z", "--compression", help="gzip, snappy, lz4 or zstd")
     parser.add_argument("-c", "--count", type=record_count, help="exit after this many records")
     parser.add_argument("-F", "--file", type=Path, action="append", help="a file as one record")
+    add_json(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print the number of records")
     add_schemas(parser, writes=True)
     parser.set_defaults(run=run)
@@ -84,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
             written += error is None
             failed += error is not None
             if error is not None and failed <= 10:
-                print(f"ottla: not written: {error}", file=sys.stderr)
+                say_error(error, prefix="not written: ")
 
     def unacknowledged() -> str | None:
         # If the input is slow, records are acknowledged long before this loop settles them.
@@ -111,16 +130,22 @@ def run(arguments: argparse.Namespace) -> int:
                 )
             except KafkaError as error:
                 # Only this record was rejected. The records before it were accepted.
-                print(f"ottla: record {number + 1}: {error}", file=sys.stderr)
+                say_error(error, prefix=f"record {number + 1}: ", item=_item(arguments, number))
                 failed += 1
                 break
             unsettled.append(sent)
             settle(_WINDOW)
         producer.flush()
         settle(0)
-    if arguments.verbose or failed:
-        print(f"ottla: {counted(written, 'record')} written, {failed} failed", file=sys.stderr)
+    if arguments.json:
+        print_document(Produced(topic=arguments.topic, written_count=written, failed_count=failed))
+    elif arguments.verbose or failed:
+        say(f"{counted(written, 'record')} written, {failed} failed")
     return 1 if failed else 0
+
+
+def _item(arguments: argparse.Namespace, number: int) -> dict[str, object]:
+    return {"topic": arguments.topic, "index": number}
 
 
 def _header(text: str) -> tuple[str, bytes | None]:

@@ -28,4 +28,4 @@ def run(arguments: argparse.Namespace) -> int:
         if not confirm(arguments, plan):
             return 1
         deleted = client.delete_topics(arguments.names, ids=arguments.id, errors="return")
-    return report(deleted, "deleted topic")
+    return report(deleted, "deleted topic", noun="topic")

@@ -38,4 +38,4 @@ def run(arguments: argparse.Namespace) -> int:
             print_plan(client.create_partitions(counts, dry_run=True))
             return 0
         changed = client.create_partitions(counts, errors="return")
-    return report(changed, "added partitions: topic", of=f" has {arguments.total}")
+    return report(changed, "added partitions: topic", of=f" has {arguments.total}", noun="topic")

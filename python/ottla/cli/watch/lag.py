@@ -16,7 +16,7 @@ from ottla._internal.text import duration
 from ottla.admin import PartitionLag
 from ottla.cli.groups.lag import summary_of
 from ottla.cli.groups.trend import Offsets, Trend, offsets_of, total_trend, trends_of
-from ottla.cli.resources import plain
+from ottla.cli.output import plain
 from ottla.cli.tables import Table
 from ottla.cli.units import elapsed, number
 from ottla.cli.watch.poller import Outcome, Poller
