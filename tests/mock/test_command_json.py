@@ -18,7 +18,7 @@ from tests.mock.test_command_line_refusals import COMMANDS as REFUSED
 from tests.mock.test_command_line_refusals import run as run_text
 from tests.mock.test_command_line_tokens import config_file, secured
 from tests.support.command import CommandResult, ottla_here
-from tests.support.command_schemas import SYSTEM_TESTS, check_lines, check_result, commands
+from tests.support.command_schemas import SYSTEM_TESTS, check_lines, check_result, commands, name_of
 from tests.support.ports import free_ports
 
 __all__ = ["secured"]  # a fixture
@@ -186,8 +186,7 @@ def test_a_refusal(cluster: MockCluster, command: str, api: str, error: str) -> 
     cluster.inject(Fault.error(error), api=api)
     done = run_text(f"{command} --json", cluster.bootstrap)
     cluster.clear_faults()
-    name = next(each for each in names() if command.replace(" ", "-").startswith(each))
-    _, errors = check_result(name, done, 1)
+    _, errors = check_result(name_of(command.split()), done, 1)
     assert error in {each["name"] for each in errors}
     assert all(each["code"] for each in errors)
 

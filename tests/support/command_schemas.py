@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jsonschema
 
-from ottla.cli.schemas import text_of
+from ottla.cli.schemas import names, text_of
 from tests.support.command import CommandResult
 
 # They print the lines of Kafka's own clients.
@@ -57,6 +57,21 @@ def check_result(command: str, done: CommandResult, code: int) -> tuple[Any, lis
     errors = [each for each in messages if each["severity"] == "error"]
     assert bool(errors) == (code != 0 and code not in _SIGNALS), (done.text, done.err)
     return check_document(command, done.text) if done.out else None, errors
+
+
+def check_if_json(arguments: Sequence[str], done: CommandResult) -> None:
+    """Check the streams of a command that was given `--json`, whatever its exit code is."""
+    if "--json" not in arguments:
+        return
+    check_lines("error", done.err)
+    if done.out:
+        check_document(name_of(arguments), done.text)
+
+
+def name_of(arguments: Sequence[str]) -> str:
+    """Return the name of the schema of a command line that begins with its command."""
+    line = "-".join(arguments)
+    return max((each for each in names() if line.startswith(each)), key=len)
 
 
 def validate(name: str, document: Any) -> None:

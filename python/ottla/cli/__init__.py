@@ -7,9 +7,8 @@ features | acls | users | quotas | tokens | transactions``.
 Each command has a module with ``add`` (its arguments) and ``run``. Only ``console``, the live view
 of ``watch`` and ``completion`` need other packages (``pip install 'ottla[cli,console]'``).
 
-Exit codes: 0 for success; 1 for a failure, or if the output could not show some characters and
-replaced them; 2 for wrong arguments or configuration; 130 after Ctrl-C, 129 after SIGHUP, 143 after
-SIGTERM; 141 if the reader of the output has exited. ``doctor`` has further codes.
+``messages.py`` owns standard error, and ``output.py`` the documents of ``--json``. The exit codes
+are in docs/reference/cli.md.
 """
 
 from __future__ import annotations
