@@ -47,7 +47,7 @@ from ottla.cli.output import Changes, TopicPartition
 from ottla.cli.produce import Produced
 from ottla.cli.profile_list import Profile
 from ottla.cli.quotas import EntityQuotas
-from ottla.cli.schemas import VERSION
+from ottla.cli.schema import VERSION
 from ottla.cli.tokens import CreatedToken, Token
 from ottla.cli.topics.describe import DescribedTopic
 from ottla.cli.topics.listing import ListedTopic

@@ -15,7 +15,7 @@ from ottla.cli import build_parser
 from ottla.cli.argument_parser import asks_for_json
 from ottla.cli.messages import error_message
 from ottla.cli.remedies import remedy_of
-from ottla.cli.schemas import names, text_of
+from ottla.cli.schema import names, text_of
 from ottla.errors import ConfigError, KafkaError
 from tests.support.command import ottla_here
 from tests.support.command_schemas import SYSTEM_TESTS, commands

@@ -51,7 +51,7 @@ _COMMANDS = {
     "tokens": "tokens",
     "transactions": "transactions",
     "profiles": "profile_list",
-    "schema": "schemas",
+    "schema": "schema",
     "completion": "completion",
     "verifiable-producer": "system_tests.verifiable_producer",
     "verifiable-consumer": "system_tests.verifiable_consumer",
