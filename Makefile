@@ -97,8 +97,8 @@ older-jars:
 apicurio:
 	@tools/jars.sh apicurio
 
-framework-environments: .venv/build.stamp
-	@tools/frameworks.sh
+framework-environments: .venv/dev.stamp
+	@$(PY) -m tests.support.frameworks
 
 network:
 	@tools/network.sh

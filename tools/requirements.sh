@@ -22,7 +22,7 @@ pin() {
 for name in build dev; do pin "$name" 3.10 "$@"; done
 # The newest releases of these have no wheels for 3.10, and nobody needs them there.
 for name in peers/*.in; do pin "${name%.in}" 3.11 "$@"; done
-# A framework runs without the client that it is written for; tools/frameworks.sh installs the clients apart.
+# A framework runs without the client that it is written for; tests/support/frameworks.py installs the clients apart.
 for name in frameworks/*.in; do
   name=${name%.in}
   without=(--no-emit-package aiokafka --no-emit-package confluent-kafka --no-emit-package kafka-python)

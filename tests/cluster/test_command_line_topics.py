@@ -258,3 +258,45 @@ def test_replicas_are_reassigned_and_leaders_elected(brokers: Brokers, topic: st
     done = run(brokers, *reassign, "--cancel", "--yes")
     assert (done.code, done.out) == (1, b"")
     assert "NO_REASSIGNMENT_IN_PROGRESS" in done.err
+
+
+def test_configurations_are_compared(brokers: Brokers, topic: str) -> None:
+    other = brokers.create_topic(partitions=1)
+    diff = ("configs", "diff")
+    assert run(brokers, *diff, "topic", topic, other).text == "nothing differs\n"
+    done = run(brokers, *diff, "topic", topic, other)
+    assert (done.code, done.err) == (0, "")
+    settings = ("retention.ms=86400000", "max.message.bytes=1000")
+    run_well(brokers, "configs", "set", "topic", topic, *settings)
+    done = run(brokers, *diff, "topic", topic, other)
+    assert (done.code, done.err) == (1, "")
+    header, *rows, total = lines(done.text)
+    assert header == ["key", "topic", topic, "topic", other]
+    assert [row[:2] for row in rows] == [
+        ["max.message.bytes", "1000"],
+        ["retention.ms", "86400000"],
+    ]
+    assert total == ["2", "keys", "differ"]
+    done = run(brokers, *diff, "topic", topic, other, "--ignore", "retention.ms", "--json")
+    assert done.code == 1
+    found = json.loads(done.text)
+    assert found["resources"] == [{"type": "topic", "name": name} for name in (topic, other)]
+    assert [each["key"] for each in found["differences"]] == ["max.message.bytes"]
+    assert found["not_compared"] == ["retention.ms"]
+    done = run(brokers, *diff, "topic", topic)
+    assert done.code == 1
+    assert "dynamic topic" in done.text
+    # Only what every broker has for itself differs.
+    done = run(brokers, *diff, "broker", "--ignore", "log.dirs", "--ignore", "log.dir", "--json")
+    found = json.loads(done.text)
+    assert [each["name"] for each in found["resources"]] == ["1", "2", "3"]
+    assert {each["key"] for each in found["differences"]} <= {"metadata.log.dir"}
+    assert "node.id" in found["not_compared"]
+    done = run(brokers, *diff, "broker", "1", "2", "--all")
+    assert done.code == 1
+    assert "node.id" in done.text
+    # As diff, it ends with another code if it does not know.
+    done = run(brokers, *diff, "topic", topic, new_name())
+    assert (done.code, done.out) == (2, b"")
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in done.err
+    assert run(brokers, *diff, "topic").code == 2

@@ -1,27 +1,30 @@
 """Environments of frameworks that use another Kafka client, and programs in them.
 
+    python -m tests.support.frameworks
+
     with Framework("celery").start("command", "confluent_kafka", "-m", "celery", …) as worker:
         worker.wait_for("ready")
 
-An environment has the packages of requirements/frameworks/NAME.txt and ottla from this tree, but
-none of the other clients: a program that imports one gets ottla's, or fails.
+The command creates all environments. An environment has the packages of
+requirements/frameworks/NAME.txt and ottla from this tree, but none of the other
+clients: a program that imports one gets ottla's, or fails.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from tests.support.environments import environment, interpreter, packages
 from tests.support.jars import REPOSITORY
 from tests.support.programs import TIMEOUT, Program
 
-_ENVIRONMENTS = REPOSITORY / ".ottla-build" / "frameworks"
+_REQUIREMENTS = REPOSITORY / "requirements" / "frameworks"
+_ORIGINALS = _REQUIREMENTS / "originals.txt"
 EXAMPLES = REPOSITORY / "tests" / "frameworks" / "examples"
 _WITHOUT_OTTLA = EXAMPLES.with_name("without_ottla")
-_CREATION_TIMEOUT = 900
 
 Client: TypeAlias = Literal["confluent_kafka", "aiokafka", "kafka"]
 Way: TypeAlias = Literal["command", "program", "original"]
@@ -36,16 +39,13 @@ class Framework:
     """The environment of one framework."""
 
     def __init__(self, name: str) -> None:
-        """Create it unless it exists."""
-        subprocess.run(
-            ["tools/frameworks.sh", name, "originals"],
-            cwd=REPOSITORY,
-            check=True,
-            timeout=_CREATION_TIMEOUT,
-        )
+        """Create it unless it exists, with a directory of the original clients."""
+        self.originals = packages("frameworks", "originals", _ORIGINALS)
         self.name = name
-        self.directory = _ENVIRONMENTS / name
-        self.python = str(self.directory / "bin" / "python")
+        self.directory = environment(
+            "frameworks", name, _REQUIREMENTS / f"{name}.txt", [REPOSITORY / "python"]
+        )
+        self.python = str(interpreter(self.directory))
 
     def command(self, way: Way, client: Client, program: Sequence[str]) -> list[str]:
         """Return the command that runs a program: a file with arguments, or `-m` and a module."""
@@ -62,7 +62,7 @@ class Framework:
         directory: Path = EXAMPLES,
     ) -> Program:
         """Start a program; a file's name is relative to the directory, by default the examples."""
-        environment = {
+        variables = {
             **os.environ,
             "PYTHONUNBUFFERED": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -70,11 +70,10 @@ class Framework:
             **(env or {}),
         }
         # The paths of the tests themselves do not belong to the program.
-        environment.pop("PYTHONPATH", None)
+        variables.pop("PYTHONPATH", None)
         if way == "original":
-            originals = _ENVIRONMENTS / "originals"
-            environment["PYTHONPATH"] = f"{_WITHOUT_OTTLA}{os.pathsep}{originals}"
-        return Program(self.command(way, client, program), directory, environment)
+            variables["PYTHONPATH"] = f"{_WITHOUT_OTTLA}{os.pathsep}{self.originals}"
+        return Program(self.command(way, client, program), directory, variables)
 
     def run(
         self,
@@ -88,3 +87,9 @@ class Framework:
         """Run a program to its end, check that it succeeds, and return its output."""
         with self.start(way, client, *program, env=env, directory=directory) as started:
             return started.end(timeout=timeout)
+
+
+if __name__ == "__main__":
+    for file in sorted(_REQUIREMENTS.glob("*.txt")):
+        if file != _ORIGINALS:
+            Framework(file.stem)

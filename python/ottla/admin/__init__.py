@@ -31,7 +31,7 @@ from ottla.admin.streams_groups import (
     StreamsTasks,
     StreamsTopology,
 )
-from ottla.admin.tables import Table
+from ottla.admin.tables import PartialList, Table
 from ottla.admin.topics import NewTopic, PartitionDescription, TopicDescription, TopicListing
 from ottla.admin.users import DeletePassword, ScramCredential, SetPassword
 
@@ -56,6 +56,7 @@ __all__ = [
     "LogDirDescription",
     "MemberDescription",
     "NewTopic",
+    "PartialList",
     "PartitionDescription",
     "PartitionLag",
     "PartitionReassignment",

@@ -143,7 +143,7 @@ async def describe_acls(call: Call, wanted: AclFilter) -> Table[Acl]:
             for resource in response.body["resources"]
             for entry in resource["acls"]
         ]
-        return {wanted: error_of(response.body) or sorted(acls)}
+        return {wanted: error_of(response.body, api="DescribeAcls") or sorted(acls)}
 
     result = (await to_controller(call, [wanted], build, read, changes=False))[wanted]
     if isinstance(result, list):
@@ -176,7 +176,7 @@ async def create_acls(call: Call, acls: Iterable[Acl]) -> Results[Acl, None]:
     def read(response: Response, pending: list[Acl]) -> Results[Acl, None]:
         found = in_order(pending, response.body["results"])
         return {
-            acl: error_of(result, acl) if isinstance(result, dict) else result
+            acl: error_of(result, acl, api="CreateAcls") if isinstance(result, dict) else result
             for acl, result in found.items()
         }
 
@@ -196,8 +196,12 @@ async def delete_acls(call: Call, filters: Iterable[AclFilter]) -> Results[AclFi
             if isinstance(result, KafkaError):
                 results[each] = result
                 continue
-            failed = [error for acl in result["matching_acls"] if (error := error_of(acl))]
-            error = error_of(result) or (failed[0] if failed else None)
+            failed = [
+                error
+                for acl in result["matching_acls"]
+                if (error := error_of(acl, api="DeleteAcls"))
+            ]
+            error = error_of(result, api="DeleteAcls") or (failed[0] if failed else None)
             results[each] = error or sorted(_acl(acl, acl) for acl in result["matching_acls"])
         return results
 

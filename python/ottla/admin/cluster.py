@@ -78,7 +78,11 @@ async def describe_cluster(
             raise
         # Before Kafka 2.8.
         found = await metadata(call, [])
-    if error_of_cluster := error_of(found) if found.get("error_code") else None:
+    if (
+        error_of_cluster := error_of(found, api="DescribeCluster")
+        if found.get("error_code")
+        else None
+    ):
         raise error_of_cluster
     brokers = sorted(map(_broker, found["brokers"]), key=lambda each: each.id)
     return ClusterDescription(

@@ -88,7 +88,7 @@ async def list_config_resources(
             raise
         message = f"{unsupported}; {_BEFORE_4_1}"
         raise error_of_code(ErrorCode.UNSUPPORTED_VERSION, message) from unsupported
-    if error := error_of(body):
+    if error := error_of(body, api="ListConfigResources"):
         raise error
     found = {resource_of(each) for each in body["config_resources"]}
     asked = {_TYPE_OF_CODE[code] for code in codes}

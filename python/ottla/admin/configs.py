@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from ottla._internal import arguments
 from ottla.admin.config_resources import ConfigResource, body_of, resource_of
-from ottla.admin.destinations import by_destination
 from ottla.admin.items import Results, error_of, settle
+from ottla.admin.named_brokers import to_named_brokers
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError, KafkaError
@@ -112,22 +112,19 @@ Alteration: TypeAlias = str | Append | Subtract | None
 """A new value; None to return to the default; or an element to add or to remove."""
 
 
-def _error_of(body: Body, resource: ConfigResource) -> KafkaError | None:
+def _error_of(body: Body, resource: ConfigResource, api: str) -> KafkaError | None:
     if resource.type == "topic":
-        return error_of(body, topic=resource.name)
-    return error_of(body, resource)
+        return error_of(body, api=api, topic=resource.name)
+    return error_of(body, resource, api=api, resource=resource.name)
 
 
-async def _find(resources: list[ConfigResource]) -> dict[ConfigResource, Destination]:
+def _destination(resource: ConfigResource) -> Destination:
     """Only a broker itself knows its configuration; all know the rest."""
-    found: dict[ConfigResource, Destination] = {}
-    for resource in resources:
-        found[resource] = "any"
-        if resource.type in {"broker", "broker_logger"} and resource.name:
-            if not resource.name.isdecimal():
-                raise ConfigError(f"{resource}: expected the id of a broker")
-            found[resource] = int(resource.name)
-    return found
+    if resource.type not in {"broker", "broker_logger"} or not resource.name:
+        return "any"
+    if not resource.name.isdecimal():
+        raise ConfigError(f"{resource}: expected the id of a broker")
+    return int(resource.name)
 
 
 def _entry(body: Body) -> ConfigEntry:
@@ -169,13 +166,13 @@ async def describe_configs(
         response: Response, _: list[ConfigResource]
     ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
         return {
-            resource: _error_of(each, resource)
+            resource: _error_of(each, resource, "DescribeConfigs")
             or {entry.name: entry for entry in map(_entry, each["configs"])}
             for each in response.body["results"]
             if (resource := resource_of(each))
         }
 
-    return await by_destination(call, resources, _find, build, read)
+    return await to_named_brokers(call, resources, _destination, build, read)
 
 
 def _alteration(name: str, value: Alteration) -> Body:
@@ -224,12 +221,13 @@ async def alter_configs(
 
     def read(response: Response, _: list[ConfigResource]) -> Results[ConfigResource, None]:
         return {
-            resource: _error_of(each, resource)
+            resource: _error_of(each, resource, "IncrementalAlterConfigs")
             for each in response.body["responses"]
             if (resource := resource_of(each))
         }
 
-    return await by_destination(call, alterations, _find, build, read, changes=not validate_only)
+    changes = not validate_only
+    return await to_named_brokers(call, alterations, _destination, build, read, changes=changes)
 
 
 async def plan_configs(

@@ -160,7 +160,7 @@ async def describe_delegation_token(
         tokens = [
             _token(each, map(_text, each["renewers"]), "") for each in response.body["tokens"]
         ]
-        return {None: error_of(response.body) or tokens}
+        return {None: error_of(response.body, api="DescribeDelegationToken") or tokens}
 
     result = (await by_destination(call, [None], find, build, read))[None]
     if isinstance(result, KafkaError):

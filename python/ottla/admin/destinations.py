@@ -1,7 +1,6 @@
-"""Where requests go: the brokers, the leaders of partitions and the coordinators of groups.
+"""Where requests go: the brokers, the controller and the leaders of partitions.
 
-Invariant: what is found here is asked for anew, so a leader or coordinator that moved is found
-after a pause.
+Invariant: what is found here is asked for anew, so a leader that moved is found after a pause.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ottla._core import error_of_code
-from ottla.admin.items import Results, error_of, left_out, until_final
+from ottla.admin.items import Results, error_of, left_out, settle, until_final
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
@@ -26,8 +25,6 @@ TopicPartition: TypeAlias = tuple[str, int]
 
 CONTROLLER_TIMEOUT_MS = 30_000
 """How long a controller may work on a request."""
-
-_GROUP, _TRANSACTION = 0, 1
 
 
 def partitions_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
@@ -50,20 +47,30 @@ async def broker_ids(call: Call) -> list[int]:
     return sorted(broker["node_id"] for broker in (await metadata(call, []))["brokers"])
 
 
+async def from_each_broker(call: Call, api: str, body: Body) -> Results[int, Body]:
+    """Send the same request to all brokers; return the response or the error of each.
+
+    A broker whose response has a temporary error as a whole is asked again.
+    """
+
+    async def find(pending: list[int]) -> dict[int, Destination]:
+        return {broker: broker for broker in pending}
+
+    def read(response: Response, asked: list[int]) -> Results[int, Body]:
+        [broker] = asked
+        return {broker: error_of(response.body, f"broker {broker}", api=api) or response.body}
+
+    brokers = await broker_ids(call)
+    return await by_destination(call, brokers, find, lambda _: Request(api, body), read)
+
+
 async def from_all_brokers(call: Call, api: str, body: Body) -> dict[int, Body]:
     """Send the same request to all brokers; return the responses by broker.
 
     Raises:
-        KafkaError: of a broker that did not respond.
+        KafkaError: of a broker that did not respond, or that responded with an error.
     """
-    brokers = await broker_ids(call)
-    responses = await call.send([Request(api, body, broker) for broker in brokers])
-    bodies = {}
-    for broker, response in zip(brokers, responses, strict=True):
-        if isinstance(response, KafkaError):
-            raise response
-        bodies[broker] = response.body
-    return bodies
+    return settle(await from_each_broker(call, api, body), "raise")
 
 
 async def leaders(
@@ -76,7 +83,7 @@ async def leaders(
     missing: dict[str, KafkaError] = {}
     for topic in topics:
         name = topic["name"]
-        if error := error_of(topic, topic=name):
+        if error := error_of(topic, topic=name, api="Metadata"):
             missing[name] = error
         for partition in topic["partitions"]:
             topic_partition = name, partition["partition_index"]
@@ -97,29 +104,6 @@ async def leaders(
 
 def _error(code: int, topic_partition: TopicPartition) -> KafkaError:
     return error_of_code(code, topic=topic_partition[0], partition=topic_partition[1])
-
-
-async def group_coordinators(call: Call, groups: Sequence[str]) -> dict[str, int | KafkaError]:
-    """Return the coordinator of each group."""
-    body = {"key_type": _GROUP, "coordinator_keys": list(groups)}
-    [response] = await call.send([Request("FindCoordinator", body)])
-    if isinstance(response, KafkaError):
-        if response.code != ErrorCode.UNSUPPORTED_VERSION:
-            return dict.fromkeys(groups, response)
-        # Before Kafka 3.0, each request asks for one (KIP-699).
-        responses = await call.send(
-            [Request("FindCoordinator", {"key_type": _GROUP, "key": group}) for group in groups]
-        )
-        return {
-            group: each if isinstance(each, KafkaError) else _node(each.body)
-            for group, each in zip(groups, responses, strict=True)
-        }
-    return {each["key"]: _node(each) for each in response.body["coordinators"]}
-
-
-def _node(found: Body) -> int | KafkaError:
-    node: int = found["node_id"]
-    return error_of(found) or node
 
 
 async def by_destination(
@@ -193,23 +177,6 @@ async def to_controller(
     )
 
 
-async def to_coordinators(
-    call: Call,
-    groups: Iterable[str],
-    build: Callable[[list[str]], Request],
-    read: Callable[[Response, list[str]], Mapping[str, V | KafkaError]],
-    *,
-    changes: bool = False,
-    batch: int | None = None,
-) -> Results[str, V]:
-    """Send groups to their coordinators until each has a final result."""
-
-    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
-        return await group_coordinators(call, pending)
-
-    return await by_destination(call, groups, find, build, read, changes=changes, batch=batch)
-
-
 async def ask_controller(
     call: Call, request: Request, *, changes: bool = True, authoritative: bool = True
 ) -> Body:
@@ -220,7 +187,7 @@ async def ask_controller(
     """
 
     def read(response: Response, _: list[None]) -> Results[None, Body]:
-        error = error_of(response.body, maybe_done=response.is_repeated)
+        error = error_of(response.body, maybe_done=response.is_repeated, api=request.api)
         return {None: error or response.body}
 
     results = await to_controller(

@@ -56,7 +56,7 @@ async def elect_leaders(
 
 
 def _error_of_all(response: Response) -> KafkaError | None:
-    return error_of(response.body) if response.body.get("error_code") else None
+    return error_of(response.body, api="ElectLeaders") if response.body.get("error_code") else None
 
 
 def _results(response: Response) -> Results[TopicPartition, bool]:
@@ -68,7 +68,13 @@ def _results(response: Response) -> Results[TopicPartition, bool]:
                 results[topic_partition] = False
             else:
                 results[topic_partition] = (
-                    error_of(each, topic=topic_partition[0], partition=topic_partition[1]) or True
+                    error_of(
+                        each,
+                        topic=topic_partition[0],
+                        partition=topic_partition[1],
+                        api="ElectLeaders",
+                    )
+                    or True
                 )
     return results
 

@@ -56,9 +56,6 @@ async def describe_features(call: Call) -> FeaturesDescription:
     """Ask all brokers for their features."""
     body = {"client_software_name": "ottla", "client_software_version": __version__}
     responses = await from_all_brokers(call, "ApiVersions", body)
-    for response in responses.values():
-        if error := error_of(response):
-            raise error
     newest = max(responses.values(), key=lambda each: int(each["finalized_features_epoch"]))
     epoch = newest["finalized_features_epoch"]
     return FeaturesDescription(
@@ -97,12 +94,14 @@ async def update_features(
         return Request("UpdateFeatures", body, older=(body | {"feature_updates": older},))
 
     def read(response: Response, pending: list[str]) -> Results[str, None]:
-        error = error_of(response.body, maybe_done=response.is_repeated)
+        error = error_of(response.body, maybe_done=response.is_repeated, api="UpdateFeatures")
         results: Results[str, None] = dict.fromkeys(pending, error)
         # Before Kafka 4.0, some may succeed and others fail.
         if error is None:
             for each in response.body.get("results", ()):
-                results[each["feature"]] = error_of(each, maybe_done=response.is_repeated)
+                results[each["feature"]] = error_of(
+                    each, maybe_done=response.is_repeated, api="UpdateFeatures"
+                )
         return results
 
     return await to_controller(call, levels, build, read, changes=not validate_only)

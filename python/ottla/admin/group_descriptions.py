@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from ottla._core import error_of_code
 from ottla.admin.authorized_operations import operations_of
-from ottla.admin.destinations import TopicPartition, by_destination, group_coordinators
+from ottla.admin.coordinators import coordinator_finder
+from ottla.admin.destinations import TopicPartition, by_destination
 from ottla.admin.items import Results, error_of
 from ottla.admin.member_assignment import decode_assignment, decode_subscription
 from ottla.admin.operation_call import Body, Call, Request, Response
@@ -21,6 +22,7 @@ from ottla.errors import KafkaError
 
 # Describes groups of each type, the newest first.
 _DESCRIBING = {
+    "Classic": "DescribeGroups",
     "Consumer": "ConsumerGroupDescribe",
     "Share": "ShareGroupDescribe",
     "Streams": "StreamsGroupDescribe",
@@ -217,9 +219,10 @@ async def _describe(
     call: Call, groups: list[str], group_type: str, authorized_operations: bool
 ) -> Results[str, GroupDescription]:
     coordinators: dict[str, int] = {}
+    find_coordinators = coordinator_finder(call)
 
     async def find(pending: list[str]) -> dict[str, int | KafkaError]:
-        found = await group_coordinators(call, pending)
+        found = await find_coordinators(pending)
         coordinators.update({group: node for group, node in found.items() if isinstance(node, int)})
         return found
 
@@ -227,14 +230,16 @@ async def _describe(
         operations = {"include_authorized_operations": authorized_operations}
         if group_type == "Classic":
             body = {"groups": pending}
-            return Request("DescribeGroups", body | operations, older=(body,))
+            return Request(_DESCRIBING[group_type], body | operations, older=(body,))
         return Request(_DESCRIBING[group_type], {"group_ids": pending} | operations)
 
     def read(response: Response, _: list[str]) -> Results[str, GroupDescription]:
         results: Results[str, GroupDescription] = {}
         for each in response.body["groups"]:
             group = each["group_id"]
-            if error := error_of(each, f"group {group}"):
+            if error := error_of(
+                each, f"group {group}", api=_DESCRIBING[group_type], resource=group
+            ):
                 results[group] = error
             elif group_type != "Classic":
                 results[group] = _newer(each, group_type, coordinators[group])

@@ -11,7 +11,8 @@ from typing import SupportsIndex, TypeVar
 
 from ottla._core import error_of_code
 from ottla._internal import arguments
-from ottla.admin.destinations import TopicPartition, to_coordinators
+from ottla.admin.coordinators import to_coordinators
+from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_descriptions import GroupDescription, find_group
 from ottla.admin.items import Results, error_of, is_repeated, known, left_out, settle
 from ottla.admin.offsets import offset_bounds, place_text
@@ -34,12 +35,13 @@ class CommittedOffset:
     Attributes:
         offset: the offset of the next record to read.
         leader_epoch: the leader epoch of the record before; None if unknown.
-        metadata: what the consumer stored with it.
+        metadata: text that the group stores with the offset, or None for none. Brokers store
+            None as an empty text.
     """
 
     offset: int
     leader_epoch: int | None = None
-    metadata: str = ""
+    metadata: str | None = ""
 
     def __str__(self) -> str:
         """Return the offset, and what else is known."""
@@ -104,18 +106,26 @@ async def list_group_offsets(
 
 
 def _offsets_of(group: str, body: Body) -> dict[TopicPartition, CommittedOffset] | KafkaError:
-    if body.get("error_code") and (error := error_of(body, f"group {group}")):
+    if body.get("error_code") and (
+        error := error_of(body, f"group {group}", api="OffsetFetch", resource=group)
+    ):
         return error
     offsets = {}
     for topic in body["topics"]:
         for each in topic["partitions"]:
             topic_partition = topic["name"], each["partition_index"]
-            if error := error_of(each, topic=topic_partition[0], partition=topic_partition[1]):
+            if error := error_of(
+                each,
+                topic=topic_partition[0],
+                partition=topic_partition[1],
+                api="OffsetFetch",
+                resource=group,
+            ):
                 return error
             if each["committed_offset"] >= 0:
                 epoch = each.get("committed_leader_epoch", -1)
                 offsets[topic_partition] = CommittedOffset(
-                    each["committed_offset"], known(epoch), each["metadata"] or ""
+                    each["committed_offset"], known(epoch), each["metadata"]
                 )
     return offsets
 
@@ -157,11 +167,19 @@ async def _change(
     """Send a change of committed offsets."""
 
     def read(body: Body) -> Results[TopicPartition, None] | KafkaError:
-        if body.get("error_code") and (error := error_of(body, f"group {group}")):
+        if body.get("error_code") and (
+            error := error_of(body, f"group {group}", api=request.api, resource=group)
+        ):
             return error
         return {
             (topic["name"], each["partition_index"]): _fenced(group, each)
-            or error_of(each, topic=topic["name"], partition=each["partition_index"])
+            or error_of(
+                each,
+                topic=topic["name"],
+                partition=each["partition_index"],
+                api=request.api,
+                resource=group,
+            )
             for topic in body["topics"]
             for each in topic["partitions"]
         }

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ottla._core import error_of_code
-from ottla.admin.destinations import from_all_brokers, to_coordinators
+from ottla.admin import coordinator_topics
+from ottla.admin.coordinators import to_coordinators
+from ottla.admin.destinations import from_each_broker
 from ottla.admin.group_descriptions import (
     MemberDescription,
     describe_groups,
@@ -21,6 +23,21 @@ from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError, StateError
+
+STATES = (
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Stable",
+    "Dead",
+    "Empty",
+    "Assigning",
+    "Reconciling",
+    "NotReady",
+)
+"""The states of groups of any type, by Kafka's names."""
+
+TYPES = ("Classic", "Consumer", "Share", "Streams")
+"""The types of groups, by Kafka's names."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +62,13 @@ class GroupListing:
 async def list_groups(
     call: Call, *, states: Sequence[str], types: Sequence[str]
 ) -> Table[GroupListing]:
-    """List the groups of all coordinators."""
+    """List the groups of all coordinators, with the errors of those that did not list theirs."""
     listings = []
-    for broker, body in (await from_all_brokers(call, "ListGroups", {})).items():
-        if error := error_of(body, f"the groups of broker {broker}"):
-            raise error
+    errors = []
+    for broker, body in (await from_each_broker(call, "ListGroups", {})).items():
+        if isinstance(body, KafkaError):
+            errors.append(body)
+            continue
         for each in body["groups"]:
             listing = GroupListing(
                 each["group_id"],
@@ -62,7 +81,22 @@ async def list_groups(
                 listings.append(listing)
     # A group that moved between the responses is listed once.
     unique = {each.group_id: each for each in listings}
-    return Table(GroupListing, [unique[group] for group in sorted(unique)])
+    errors += await coordinator_topics.errors_of(call, coordinator_topics.GROUPS)
+    return Table(GroupListing, [unique[group] for group in sorted(unique)], errors)
+
+
+def check_filters(states: Sequence[str], types: Sequence[str]) -> None:
+    """Check states and types of groups to list.
+
+    Raises:
+        ConfigError: one does not exist.
+    """
+    for what, given, known in (("state", states, STATES), ("type", types, TYPES)):
+        for each in given:
+            if each.casefold() not in {name.casefold() for name in known}:
+                raise ConfigError(
+                    f"{each!r} is not a {what} of groups: expected one of {', '.join(known)}"
+                )
 
 
 def _is_wanted(value: str | None, wanted: Sequence[str]) -> bool:
@@ -82,7 +116,11 @@ async def delete_groups(call: Call, groups: Iterable[str]) -> Results[str, None]
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
             each["group_id"]: error_of(
-                each, f"group {each['group_id']}", maybe_done=response.is_repeated
+                each,
+                f"group {each['group_id']}",
+                maybe_done=response.is_repeated,
+                api="DeleteGroups",
+                resource=each["group_id"],
             )
             for each in response.body["results"]
         }
@@ -131,12 +169,14 @@ async def remove_members(
         return Request("LeaveGroup", {"group_id": group, "members": members})
 
     def read(response: Response, _: list[str]) -> Results[str, Results[str, None]]:
-        if error := error_of(response.body, f"group {group}"):
+        if error := error_of(response.body, f"group {group}", api="LeaveGroup", resource=group):
             return {group: error}
         members: Results[str, None] = {}
         for each in response.body["members"]:
             name = each["group_instance_id"] or each["member_id"]
-            members[name] = error_of(each, f"member {name} of group {group}")
+            members[name] = error_of(
+                each, f"member {name} of group {group}", api="LeaveGroup", resource=group
+            )
         return {group: members}
 
     results = await to_coordinators(call, [group], build, read, changes=True)

@@ -11,11 +11,13 @@ from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from ottla._core import error_of_code, proves_no_change, repetition_of
 from ottla.admin.operation_call import Body, Call, Operation
+from ottla.admin.tables import PartialList
 from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError, ProtocolError, TimeoutError  # noqa: A004
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+P = TypeVar("P", bound="PartialList[Any]")
 
 ItemErrors: TypeAlias = Literal["raise", "return"]
 Results: TypeAlias = dict[K, V | KafkaError]
@@ -28,7 +30,11 @@ _PASSES_WITHIN = 10.0
 
 
 def _repetition(error: KafkaError) -> str:
-    return "never" if error.code is None else repetition_of(error.code)
+    if error.code is None:
+        return "never"
+    repetition = repetition_of(error.code)
+    # An operation may know that what usually passes does not.
+    return "never" if repetition == "always" and not error.retriable else repetition
 
 
 def is_repeated(error: KafkaError) -> bool:
@@ -37,22 +43,23 @@ def is_repeated(error: KafkaError) -> bool:
 
 
 def error_of(
-    body: Body, item: object = "", *, maybe_done: bool = False, **context: Any
+    body: Body, item: object = "", *, api: str, maybe_done: bool = False, **context: Any
 ) -> KafkaError | None:
     """Return the error of a response or of an item of it; None for success.
 
     Args:
         body: the item, with ``error_code`` and perhaps ``error_message``.
         item: what it is about, such as ``group billing``, unless the place says that.
+        api: Kafka's name of the request's API: it tells which permission a refused one lacked.
         maybe_done: whether the operation may have taken effect nevertheless.
-        context: ``topic`` and ``partition``.
+        context: ``topic`` and ``partition``; or as ``resource`` the group that it is about.
     """
     code = body["error_code"]
     if code == ErrorCode.NONE:
         return None
     parts = (str(item), body.get("error_message"))
     message = ": ".join(part for part in parts if part)
-    return error_of_code(code, message or None, maybe_done=maybe_done, **context)
+    return error_of_code(code, message or None, api=api, maybe_done=maybe_done, **context)
 
 
 def known(number: int) -> int | None:
@@ -155,10 +162,37 @@ def settled(
     Raises:
         ConfigError: ``errors`` is neither ``"raise"`` nor ``"return"``.
     """
-    if errors not in {"raise", "return"}:
-        raise ConfigError(f'errors is {errors!r}: expected "raise" or "return"')
+    check_item_errors(errors)
 
     async def settled_operation(call: Call) -> Mapping[K, V | KafkaError]:
         return settle(await operation(call), errors)
 
     return settled_operation
+
+
+def completed(errors: ItemErrors, operation: Operation[P]) -> Operation[P]:
+    """Return an operation whose list is complete, unless errors are returned in it.
+
+    Raises:
+        ConfigError: ``errors`` is neither ``"raise"`` nor ``"return"``.
+    """
+    check_item_errors(errors)
+
+    async def completed_operation(call: Call) -> P:
+        found = await operation(call)
+        if errors == "raise":
+            for error in found.errors:
+                raise error
+        return found
+
+    return completed_operation
+
+
+def check_item_errors(errors: ItemErrors) -> None:
+    """Check the argument ``errors`` of a call.
+
+    Raises:
+        ConfigError: it is neither ``"raise"`` nor ``"return"``.
+    """
+    if errors not in {"raise", "return"}:
+        raise ConfigError(f'errors is {errors!r}: expected "raise" or "return"')

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ottla._core import OffsetAndTimestamp
-from ottla.admin.destinations import TopicPartition
+from ottla.admin.destinations import TopicPartition, leaders
 from ottla.admin.group_descriptions import MemberDescription, describe_groups
 from ottla.admin.group_offsets import list_group_offsets
 from ottla.admin.items import settle
 from ottla.admin.offsets import IsolationLevel, OffsetSpec, list_offsets
 from ottla.admin.operation_call import Call
 from ottla.admin.tables import Table
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
 
 # The time of the next record is found to this part of the lag, or to a second.
@@ -33,31 +34,53 @@ class PartitionLag:
         topic: the topic.
         partition: the partition.
         committed: the offset of the next record to read; None if none is committed.
-        end: the offset after the last record.
-        lag: the number of offsets from ``committed`` to ``end``; None without a committed offset.
+        end: the offset after the last record; None if it is unknown.
+        lag: the number of offsets from ``committed`` to ``end``; None if one of them is unknown.
         lag_ms: the age of the next record to read, in ms, to a second or two hundredths of it; 0
             if there is none, None if it is unknown.
         member_id: the member that has the partition; None if nobody has.
         client_id: the ``client.id`` of this member.
         host: the address of this member.
+        error: the reason why ``end`` is unknown; None if it is known.
     """
 
     topic: str
     partition: int
     committed: int | None
-    end: int
+    end: int | None
     lag: int | None
     lag_ms: int | None
     member_id: str | None
     client_id: str | None
     host: str | None
+    error: str | None = None
+
+
+async def _ends(
+    call: Call, topic_partitions: list[TopicPartition], isolation_level: IsolationLevel
+) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError]:
+    """Return the ends of partitions, or why they are unknown; a deleted partition has neither."""
+    ends: dict[TopicPartition, OffsetAndTimestamp | KafkaError] = {}
+    led = await leaders(call, topic_partitions)
+    # No broker can be asked about a partition without leader, so nothing waits for one.
+    ends.update({each: error for each, error in led.items() if isinstance(error, KafkaError)})
+    asked = [each for each in topic_partitions if each not in ends]
+    ends.update(
+        await list_offsets(call, dict.fromkeys(asked, "latest"), isolation_level=isolation_level)
+    )
+    return {each: ends[each] for each in topic_partitions if not is_deleted(ends[each])}
+
+
+def is_deleted(found: object) -> bool:
+    """Return whether the result for a partition is that it does not exist: it has no lag then."""
+    return isinstance(found, KafkaError) and found.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def _ask(
     call: Call, specs: Mapping[TopicPartition, OffsetSpec], isolation_level: IsolationLevel
 ) -> dict[TopicPartition, OffsetAndTimestamp]:
     found = await list_offsets(call, specs, isolation_level=isolation_level)
-    # A topic that was deleted has no lag.
+    # Without them, an age is unknown.
     return {
         topic_partition: each
         for topic_partition, each in found.items()
@@ -77,12 +100,13 @@ async def group_lag(
         for topic_partition in member.assignment or ()
     }
     topic_partitions = sorted({*committed, *owners})
-    ends = await _ask(call, dict.fromkeys(topic_partitions, "latest"), isolation_level)
+    ends = await _ends(call, topic_partitions, isolation_level)
     positions = {topic_partition: each.offset for topic_partition, each in committed.items()}
     behind = {
         topic_partition: positions[topic_partition]
         for topic_partition, end in ends.items()
         if topic_partition in positions
+        and not isinstance(end, KafkaError)
         and end.offset is not None
         and positions[topic_partition] < end.offset
     }
@@ -91,18 +115,21 @@ async def group_lag(
     for topic_partition, end in ends.items():
         offset = positions.get(topic_partition)
         member: MemberDescription | None = owners.get(topic_partition)
-        assert end.offset is not None, "a partition has an end"
+        error = str(end) if isinstance(end, KafkaError) else None
+        last = None if isinstance(end, KafkaError) else end.offset
+        is_known = offset is not None and last is not None
         rows.append(
             PartitionLag(
                 topic_partition[0],
                 topic_partition[1],
                 offset,
-                end.offset,
-                None if offset is None else max(0, end.offset - offset),
-                None if offset is None else ages.get(topic_partition, 0),
+                last,
+                max(0, last - offset) if last is not None and offset is not None else None,
+                ages.get(topic_partition, 0) if is_known else None,
                 member.member_id if member else None,
                 member.client_id if member else None,
                 member.host if member else None,
+                error,
             )
         )
     return Table(PartitionLag, rows)

@@ -13,11 +13,11 @@ from ottla._core import error_of_code
 from ottla.admin.destinations import (
     TopicPartition,
     broker_ids,
-    by_destination,
     partitions_by_topic,
 )
 from ottla.admin.items import Results, error_of, known, settle
-from ottla.admin.operation_call import Body, Call, Destination, Request, Response
+from ottla.admin.named_brokers import to_named_brokers
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.error_code import ErrorCode
@@ -73,7 +73,7 @@ class LogDirDescription:
 
 
 def _log_dir(broker: int, body: Body) -> LogDirDescription:
-    error = error_of(body)
+    error = error_of(body, api="DescribeLogDirs")
     replicas = [
         ReplicaInLogDir(
             topic["name"],
@@ -101,19 +101,18 @@ async def describe_log_dirs(
     """Describe the log directories of brokers, or of all."""
     wanted = await broker_ids(call) if brokers is None else list(brokers)
 
-    async def find(pending: list[int]) -> dict[int, Destination]:
-        return {broker: broker for broker in pending}
-
     def build(_: list[int]) -> Request:
         return Request("DescribeLogDirs", {"topics": None})
 
     def read(response: Response, asked: list[int]) -> Results[int, list[LogDirDescription]]:
         [broker] = asked
         failed = response.body.get("error_code")
-        error = error_of(response.body, f"broker {broker}") if failed else None
+        error = (
+            error_of(response.body, f"broker {broker}", api="DescribeLogDirs") if failed else None
+        )
         return {broker: error or [_log_dir(broker, each) for each in response.body["results"]]}
 
-    return await by_destination(call, wanted, find, build, read)
+    return await to_named_brokers(call, wanted, lambda broker: broker, build, read)
 
 
 async def replica_sizes(
@@ -153,9 +152,6 @@ async def alter_replica_log_dirs(
     The result is False where the broker has no such replica yet: it will create it there.
     """
 
-    async def find(pending: list[Replica]) -> dict[Replica, Destination]:
-        return {replica: replica[2] for replica in pending}
-
     def build(pending: list[Replica]) -> Request:
         by_path: dict[str, list[TopicPartition]] = {}
         for topic, partition, broker in pending:
@@ -180,13 +176,20 @@ async def alter_replica_log_dirs(
             for each in topic["partitions"]
         }
 
-    return await by_destination(call, paths, find, build, read, changes=True)
+    return await to_named_brokers(
+        call, paths, lambda replica: replica[2], build, read, changes=True
+    )
 
 
 def _moved(topic: Body, partition: Body) -> bool | KafkaError:
     if partition["error_code"] == ErrorCode.REPLICA_NOT_AVAILABLE:
         return False
-    error = error_of(partition, topic=topic["topic_name"], partition=partition["partition_index"])
+    error = error_of(
+        partition,
+        topic=topic["topic_name"],
+        partition=partition["partition_index"],
+        api="AlterReplicaLogDirs",
+    )
     if error and error.code == ErrorCode.KAFKA_STORAGE_ERROR:
         # The directory stays offline until an operator repairs it.
         error.retriable = False

@@ -100,7 +100,7 @@ def _replicas(bodies: list[Body], end: int | None) -> Table[QuorumReplica]:
 
 
 def _description(body: Body) -> QuorumDescription | KafkaError:
-    if error := error_of(body):
+    if error := error_of(body, api="DescribeQuorum"):
         return error
     partitions = (
         partition
@@ -112,7 +112,7 @@ def _description(body: Body) -> QuorumDescription | KafkaError:
     found = next(partitions, None)
     if found is None:
         return left_out()
-    if error := error_of(found):
+    if error := error_of(found, api="DescribeQuorum"):
         return error
     voters = found["current_voters"]
     ends = [each["log_end_offset"] for each in voters if each["replica_id"] == found["leader_id"]]

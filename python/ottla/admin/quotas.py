@@ -107,7 +107,7 @@ async def describe_quotas(
     ) -> Results[None, dict[QuotaEntity, dict[str, float]]]:
         entries = response.body["entries"] or []
         return {
-            None: error_of(response.body)
+            None: error_of(response.body, api="DescribeClientQuotas")
             or {
                 _entity_of(each["entity"]): {
                     value["key"]: value["value"] for value in each["values"]
@@ -148,7 +148,7 @@ async def alter_quotas(
         results: Results[QuotaEntity, None] = {}
         for each in response.body["entries"]:
             entity = _entity_of(each["entity"])
-            results[entity] = error_of(each, f"quota of {entity}")
+            results[entity] = error_of(each, f"quota of {entity}", api="AlterClientQuotas")
         return results
 
     return await to_controller(call, entries, build, read, changes=not validate_only)

@@ -175,7 +175,7 @@ async def alter_partition_reassignments(
         return Request(_ALTER, body)
 
     def read(response: Response, pending: list[TopicPartition]) -> Results[TopicPartition, None]:
-        if error := error_of(response.body):
+        if error := error_of(response.body, api=_ALTER):
             return dict.fromkeys(pending, error)
         return {
             (topic["name"], each["partition_index"]): error_of(
@@ -183,6 +183,7 @@ async def alter_partition_reassignments(
                 topic=topic["name"],
                 partition=each["partition_index"],
                 maybe_done=response.is_repeated,
+                api=_ALTER,
             )
             for topic in response.body["responses"]
             for each in topic["partitions"]

@@ -43,7 +43,7 @@ async def delete_records(
     def read(response: Response, _: list[TopicPartition]) -> Results[TopicPartition, int]:
         return {
             (topic["name"], each["partition_index"]): error_of(
-                each, topic=topic["name"], partition=each["partition_index"]
+                each, topic=topic["name"], partition=each["partition_index"], api="DeleteRecords"
             )
             or each["low_watermark"]
             for topic in response.body["topics"]

@@ -110,7 +110,7 @@ async def _expand(call: Call, places: Iterable[str | TopicPartition]) -> list[To
     topics = sorted({each for each in given if isinstance(each, str)})
     found = {each for each in given if not isinstance(each, str)}
     for topic in (await metadata(call, topics))["topics"] if topics else ():
-        if error := error_of(topic, topic=topic["name"]):
+        if error := error_of(topic, topic=topic["name"], api="Metadata"):
             raise error
         found |= {(topic["name"], each["partition_index"]) for each in topic["partitions"]}
     return sorted(found)

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ottla._core import error_of_code
-from ottla.admin.destinations import TopicPartition, to_coordinators
+from ottla.admin.coordinators import to_coordinators
+from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_descriptions import GroupDescription, find_group
 from ottla.admin.group_offsets import change_offsets
 from ottla.admin.items import Results, error_of, known, settle
@@ -56,13 +57,20 @@ async def list_share_group_offsets(
 
 
 def _offsets_of(body: Body) -> dict[TopicPartition, ShareGroupOffset] | KafkaError:
-    if error := error_of(body):
+    group = body["group_id"]
+    if error := error_of(body, api="DescribeShareGroupOffsets", resource=group):
         return error
     offsets = {}
     for topic in body["topics"]:
         for each in topic["partitions"]:
             topic_partition = topic["topic_name"], each["partition_index"]
-            if error := error_of(each, topic=topic_partition[0], partition=topic_partition[1]):
+            if error := error_of(
+                each,
+                topic=topic_partition[0],
+                partition=topic_partition[1],
+                api="DescribeShareGroupOffsets",
+                resource=group,
+            ):
                 return error
             # A partition that no member has read yet has no offset.
             if each["start_offset"] >= 0:
@@ -83,9 +91,13 @@ async def alter_share_group_offsets(
     entries = [{"topic_name": name, "partitions": found} for name, found in topics.items()]
 
     def read(body: Body) -> Results[TopicPartition, None] | KafkaError:
-        return error_of(body) or {
+        return error_of(body, api=_ALTER, resource=group) or {
             (topic["topic_name"], each["partition_index"]): error_of(
-                each, topic=topic["topic_name"], partition=each["partition_index"]
+                each,
+                topic=topic["topic_name"],
+                partition=each["partition_index"],
+                api=_ALTER,
+                resource=group,
             )
             for topic in body["responses"]
             for each in topic["partitions"]
@@ -116,8 +128,10 @@ async def delete_share_group_offsets(
     wanted = list(topics)
 
     def read(body: Body) -> Results[str, None] | KafkaError:
-        return error_of(body) or {
-            each["topic_name"]: error_of(each, topic=each["topic_name"])
+        return error_of(body, api=_DELETE, resource=group) or {
+            each["topic_name"]: error_of(
+                each, topic=each["topic_name"], api=_DELETE, resource=group
+            )
             for each in body["responses"]
         }
 

@@ -1,7 +1,8 @@
-"""Tables: lists of typed rows that convert to Arrow.
+"""Tables: lists of typed rows that convert to Arrow, with the errors of what they lack.
 
-Invariant: the columns of a table depend on the type of its rows alone, so that an empty one has
-them too; they have no secrets: fields that ``repr`` leaves out.
+Invariants: a list that may lack something has the errors that say so. The columns of a table depend
+on the type of its rows alone, so that an empty one has them too; they have no secrets: fields that
+``repr`` leaves out.
 """
 
 from __future__ import annotations
@@ -21,22 +22,44 @@ from typing import (
     get_type_hints,
 )
 
+from ottla.errors import KafkaError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
 
 
-class Table(list[T], Generic[T]):
+class PartialList(list[T], Generic[T]):
+    """A list that may be incomplete.
+
+    Args:
+        rows: the elements.
+        errors: the reasons why elements may be missing.
+
+    Attributes:
+        errors: the errors of the brokers and coordinators that could not be asked. A call with an
+            argument ``errors`` raises the first one, unless that is ``"return"``.
+    """
+
+    def __init__(self, rows: Iterable[T] = (), errors: Iterable[KafkaError] = ()) -> None:
+        super().__init__(rows)
+        self.errors = list(errors)
+
+
+class Table(PartialList[T], Generic[T]):
     """A list of rows of one type.
 
     Args:
         row: the type of the rows, a dataclass.
         rows: the rows.
+        errors: the reasons why rows may be missing, as for ``PartialList``.
     """
 
-    def __init__(self, row: type[T], rows: Iterable[T] = ()) -> None:
-        super().__init__(rows)
+    def __init__(
+        self, row: type[T], rows: Iterable[T] = (), errors: Iterable[KafkaError] = ()
+    ) -> None:
+        super().__init__(rows, errors)
         self._row = row
 
     def to_arrow(self) -> pa.Table:

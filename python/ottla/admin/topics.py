@@ -112,7 +112,8 @@ class NewTopic:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
-def _partition(body: Body) -> PartitionDescription:
+def partition_description(body: Body) -> PartitionDescription:
+    """Return a partition of a response."""
     return PartitionDescription(
         body["partition_index"],
         known(body["leader_id"]),
@@ -129,7 +130,9 @@ def _topic_id(body: Body) -> str | None:
 
 
 def _description(body: Body) -> TopicDescription:
-    partitions = sorted(map(_partition, body["partitions"]), key=lambda each: each.partition)
+    partitions = sorted(
+        map(partition_description, body["partitions"]), key=lambda each: each.partition
+    )
     return TopicDescription(
         body["name"],
         _topic_id(body),
@@ -140,10 +143,14 @@ def _description(body: Body) -> TopicDescription:
 
 
 async def list_topics(call: Call, *, internal: bool) -> Table[TopicListing]:
-    """List the topics."""
+    """List the topics, with the errors of those that cannot be described."""
     listings = []
+    errors = []
     for body in (await metadata(call, None))["topics"]:
-        if body["error_code"] or (body.get("is_internal") and not internal):
+        if body.get("is_internal") and not internal:
+            continue
+        if error := error_of(body, api="Metadata", topic=body["name"]):
+            errors.append(error)
             continue
         topic = _description(body)
         listings.append(
@@ -157,7 +164,7 @@ async def list_topics(call: Call, *, internal: bool) -> Table[TopicListing]:
                 sum(len(each.isr) < len(each.replicas) for each in topic.partitions),
             )
         )
-    return Table(TopicListing, sorted(listings, key=lambda each: each.name))
+    return Table(TopicListing, sorted(listings, key=lambda each: each.name), errors)
 
 
 async def describe_topics(
@@ -176,7 +183,7 @@ async def describe_topics(
     def read(response: Response, _: list[str]) -> Results[str, TopicDescription]:
         topics = response.body["topics"]
         return {
-            body["name"]: error_of(body, topic=body["name"]) or _description(body)
+            body["name"]: error_of(body, topic=body["name"], api="Metadata") or _description(body)
             for body in topics
         }
 
@@ -236,7 +243,9 @@ async def create_topics(call: Call, topics: Iterable[NewTopic]) -> Results[str, 
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
-            each["name"]: error_of(each, topic=each["name"], maybe_done=response.is_repeated)
+            each["name"]: error_of(
+                each, topic=each["name"], maybe_done=response.is_repeated, api="CreateTopics"
+            )
             for each in response.body["topics"]
         }
 
@@ -278,7 +287,7 @@ async def plan_topics(call: Call, topics: Iterable[NewTopic]) -> Plan:
     )
     changes = []
     for each in response.body["topics"]:
-        if error := error_of(each, topic=each["name"]):
+        if error := error_of(each, topic=each["name"], api="CreateTopics"):
             raise error
         detail = ""
         if each.get("num_partitions", -1) > 0:
@@ -310,7 +319,9 @@ async def create_partitions(
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
-            each["name"]: error_of(each, topic=each["name"], maybe_done=response.is_repeated)
+            each["name"]: error_of(
+                each, topic=each["name"], maybe_done=response.is_repeated, api="CreatePartitions"
+            )
             for each in response.body["results"]
         }
 
@@ -353,7 +364,9 @@ async def delete_topics(call: Call, names: Iterable[str], ids: Iterable[str]) ->
         for each in response.body["responses"]:
             for key in (each["name"], each.get("topic_id")):
                 if key in topics:
-                    results[key] = error_of(each, topic=key, maybe_done=response.is_repeated)
+                    results[key] = error_of(
+                        each, topic=key, maybe_done=response.is_repeated, api="DeleteTopics"
+                    )
         return results
 
     return await to_controller(call, [*names, *id_set], build, read)
@@ -381,7 +394,7 @@ async def plan_deletion(call: Call, names: Iterable[str], ids: Iterable[str]) ->
             key, name = topic[field], topic["name"]
             detail = f"{len(topic['partitions'])} partitions"
             planned = PlannedChange("delete", f"topic {name}", detail)
-            results[key] = error_of(topic, topic=name or key) or planned
+            results[key] = error_of(topic, topic=name or key, api="Metadata") or planned
         return results
 
     async def attempt(pending: list[str]) -> Results[str, PlannedChange]:

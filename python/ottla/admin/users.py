@@ -103,9 +103,12 @@ async def describe_users(
         response: Response, _: list[None]
     ) -> Results[None, Results[str, list[ScramCredential]]]:
         return {
-            None: error_of(response.body)
+            None: error_of(response.body, api="DescribeUserScramCredentials")
             or {
-                each["user"]: error_of(each, f"user {each['user']}") or _credentials(each)
+                each["user"]: error_of(
+                    each, f"user {each['user']}", api="DescribeUserScramCredentials"
+                )
+                or _credentials(each)
                 for each in response.body["results"]
             }
         }
@@ -168,7 +171,9 @@ async def alter_users(
     def read(response: Response, pending: list[tuple[str, int]]) -> Results[tuple[str, int], None]:
         numbers = dict(pending)
         return {
-            (each["user"], numbers[each["user"]]): error_of(each, f"user {each['user']}")
+            (each["user"], numbers[each["user"]]): error_of(
+                each, f"user {each['user']}", api="AlterUserScramCredentials"
+            )
             for each in response.body["results"]
             if each["user"] in numbers
         }

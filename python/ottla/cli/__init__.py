@@ -1,11 +1,12 @@
 """The command line: ``ottla topology | doctor | produce | consume | watch | console``, and the
 commands that manage a cluster: ``ottla topics | groups | offsets | configs | brokers | quorum |
-features | acls | users | quotas | tokens | transactions``.
+features | acls | users | quotas | tokens | transactions``, and ``registry`` for a schema registry.
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
 
-Each command has a module with ``add`` (its arguments) and ``run``. Only ``console``, the live view
-of ``watch`` and ``completion`` need other packages (``pip install 'ottla[cli,console]'``).
+Each command has a module with ``add`` (its arguments) and ``run``. Only ``console``, the live views
+of ``watch`` and ``topics top``, and ``completion`` need other packages (``pip install
+'ottla[cli,console]'``).
 
 ``messages.py`` owns standard error, and ``output.py`` the documents of ``--json``. The exit codes
 are in docs/reference/cli.md.
@@ -50,6 +51,7 @@ _COMMANDS = {
     "quotas": "quotas",
     "tokens": "tokens",
     "transactions": "transactions",
+    "registry": "registry",
     "profiles": "profile_list",
     "schema": "schema",
     "completion": "completion",
@@ -105,8 +107,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
+    exit_code = 1
     try:
         arguments = build_parser(_command_of(argv)).parse_args(argv)
+        # A command whose code 1 is a result has another one for errors.
+        exit_code = getattr(arguments, "exit_code_of_errors", exit_code)
         # For example, about skipped records: without it, the output would look complete.
         show_warnings(WarningFormatter())
         set_json(getattr(arguments, "json", False))
@@ -125,7 +130,7 @@ def _run(argv: Sequence[str]) -> int:
         message = f"a text cannot be encoded in {error.encoding}: {error.reason}"
         return _fail(message, 2, type(error).__name__)
     except (KafkaError, OSError) as error:
-        return _fail(error, 1)
+        return _fail(error, exit_code)
     return code
 
 

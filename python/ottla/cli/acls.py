@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from ottla.admin import Acl, AclFilter
+from ottla.cli.partial import each_alone, print_errors
 from ottla.cli.resources import (
     Subcommands,
     add_dry_run,
@@ -122,10 +123,11 @@ def _filters(arguments: argparse.Namespace) -> list[AclFilter]:
 def run_list(arguments: argparse.Namespace) -> int:
     """List entries; return the exit code."""
     with admin(arguments) as client:
-        found = {acl for each in _filters(arguments) for acl in client.describe_acls(each)}
-    entries = sorted(found)
-    show(arguments, entries, [_table(entries)])
-    return 0
+        found, failed = each_alone(_filters(arguments), client.describe_acls)
+    entries = sorted({acl for each in found.values() for acl in each})
+    # An empty table would look like an answer.
+    show(arguments, entries, [_table(entries)] if found else [])
+    return print_errors(failed.values())
 
 
 def _table(entries: Sequence[Acl]) -> Table:

@@ -11,6 +11,8 @@ from typing import TypedDict
 from ottla import Admin
 from ottla._internal.text import counted, join
 from ottla.admin import BrokerDescription, LogDirDescription
+from ottla.admin.lag import is_deleted
+from ottla.cli.partial import broker_down, print_errors, split
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.tables import Table
 from ottla.cli.units import size
@@ -59,13 +61,13 @@ def add(commands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show the brokers; return the exit code."""
     with admin(arguments) as client:
-        loads = _loads(client)
+        loads, errors = _loads(client)
     show(
         arguments,
         [_document(each) for each in loads],
         [_broker_table(loads), _log_dir_table(loads)],
     )
-    return 0
+    return print_errors(errors)
 
 
 class HostedReplica(TypedDict):
@@ -167,14 +169,19 @@ def _log_dir_document(log_dir: LogDirDescription) -> LogDirDocument:
     }
 
 
-def _loads(client: Admin) -> list[BrokerLoad]:
+def _loads(client: Admin) -> tuple[list[BrokerLoad], list[KafkaError]]:
+    """Return the brokers, and the errors of what is not known of them."""
     described = client.describe_cluster()
     found = client.describe_log_dirs([each.id for each in described.brokers], errors="return")
     topics = client.list_topics(internal=True)
     leads: Counter[int | None] = Counter()
     preferred: Counter[int] = Counter()
     replicas: Counter[int] = Counter()
-    for topic in client.describe_topics([each.name for each in topics]).values():
+    names = [each.name for each in topics]
+    topics_found, failed = split(client.describe_topics(names, errors="return"))
+    # A topic that was deleted meanwhile has no replicas.
+    errors = [*topics.errors, *(each for each in failed.values() if not is_deleted(each))]
+    for topic in topics_found.values():
         for partition in topic.partitions:
             leads[partition.leader] += 1
             preferred.update(partition.replicas[:1])
@@ -182,6 +189,7 @@ def _loads(client: Admin) -> list[BrokerLoad]:
     loads = []
     for broker in described.brokers:
         log_dirs = found[broker.id]
+        errors += [log_dirs] if isinstance(log_dirs, KafkaError) else []
         is_known = not isinstance(log_dirs, KafkaError)
         loads.append(
             BrokerLoad(
@@ -193,7 +201,9 @@ def _loads(client: Admin) -> list[BrokerLoad]:
                 None if is_known else str(log_dirs),
             )
         )
-    return loads
+    down = sorted(set(replicas) - {each.id for each in described.brokers})
+    errors += [broker_down(each, f"it has {counted(replicas[each], 'replica')}") for each in down]
+    return loads, errors
 
 
 def _broker_table(loads: Sequence[BrokerLoad]) -> Table:
@@ -233,8 +243,6 @@ def _log_dir_table(loads: Sequence[BrokerLoad]) -> Table:
             rows.append([str(load.broker.id), log_dir.path, *_usage(log_dir)])
             if (used := _used(log_dir)) is not None and used > _FULL:
                 lines.append(f"broker {load.broker.id}: {log_dir.path} is {used:.0%} full")
-        if load.error is not None:
-            lines.append(f"broker {load.broker.id}: {load.error}")
     header = ["broker", "log directory", "replicas", "size", "disk free", "of", ""]
     return Table("", header, rows, lines, warn=bool(lines))
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 from ottla._internal.text import counted
 from ottla.admin import FeaturesDescription
+from ottla.cli.metadata_releases import LEVELS, METADATA_RELEASES, METADATA_VERSION
 from ottla.cli.parsing import parse_pairs
+from ottla.cli.partial import broker_down, print_errors
 from ottla.cli.resources import (
     Subcommands,
     add_resource,
@@ -49,7 +51,10 @@ def _add_update(subcommands: Subcommands) -> None:
         confirmed=True,
     )
     parser.add_argument(
-        "levels", nargs="+", metavar="FEATURE=LEVEL", help="a feature and its level; 0 is off"
+        "levels",
+        nargs="+",
+        metavar="FEATURE=LEVEL",
+        help="a feature and its level; 0 is off, and for metadata.version it may be a release",
     )
     parser.add_argument(
         "--downgrade",
@@ -63,8 +68,11 @@ def run_list(arguments: argparse.Namespace) -> int:
     """List the features; return the exit code."""
     with admin(arguments) as client:
         described = client.describe_features()
+        cluster = client.describe_cluster(fenced=True)
+    down = [each.id for each in cluster.brokers if each.is_fenced]
     show(arguments, described, [_table(described)])
-    return 0
+    detail = "the levels that it supports are unknown"
+    return print_errors(broker_down(each, detail) for each in down)
 
 
 def _table(described: FeaturesDescription) -> Table:
@@ -72,7 +80,7 @@ def _table(described: FeaturesDescription) -> Table:
     names.update(described.finalized_features)
     rows = []
     for name in sorted(names):
-        level = str(described.finalized_features.get(name, 0))
+        level = _level(name, described.finalized_features.get(name, 0))
         rows += [[name, level, *cells] for cells in _supported(described, name)]
     line = counted(len(names), "feature")
     if described.finalized_features_epoch is not None:
@@ -81,12 +89,22 @@ def _table(described: FeaturesDescription) -> Table:
     return Table("", header if rows else [], rows, [line])
 
 
+def _level(name: str, level: int) -> str:
+    """Return a level, with the release that Kafka names it by if it has one."""
+    release = METADATA_RELEASES.get(level) if name == METADATA_VERSION else None
+    return str(level) if release is None else f"{level} ({release})"
+
+
 def _supported(described: FeaturesDescription, name: str) -> list[list[str]]:
     """Return the supported levels and the brokers that support them: one row if all agree."""
     brokers: dict[str, list[int]] = {}
     for broker, features in sorted(described.supported_features.items()):
         levels = features.get(name)
-        shown = "none" if levels is None else f"{levels.min_version} to {levels.max_version}"
+        shown = (
+            "none"
+            if levels is None
+            else f"{_level(name, levels.min_version)} to {_level(name, levels.max_version)}"
+        )
         brokers.setdefault(shown, []).append(broker)
     if len(brokers) == 1:
         return [[shown, "all"] for shown in brokers]
@@ -109,7 +127,13 @@ def run_update(arguments: argparse.Namespace) -> int:
 def _levels(given: Iterable[str]) -> dict[str, int]:
     levels = {}
     for name, level in parse_pairs(given, "FEATURE=LEVEL").items():
-        if not level.isdecimal() or int(level) > 32767:
-            raise ConfigError(f"{name}={level}: expected a level, a number of 0 to 32767")
-        levels[name] = int(level)
+        if name == METADATA_VERSION and level in LEVELS:
+            levels[name] = LEVELS[level]
+        elif level.isdecimal() and int(level) <= 32767:
+            levels[name] = int(level)
+        else:
+            raise ConfigError(
+                f"{name}={level}: expected a level, a number of 0 to 32767"
+                + (", or a release such as 4.3-IV0" if name == METADATA_VERSION else "")
+            )
     return levels

@@ -6,8 +6,9 @@ import argparse
 from dataclasses import dataclass
 
 from ottla._internal.text import counted
-from ottla.cli.offset_specs import SPEC_HELP, offsets_at, partitions_of
+from ottla.cli.offset_specs import SPEC_HELP, known_partitions, offsets_at, without_leader
 from ottla.cli.parsing import add_partitions
+from ottla.cli.partial import print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.tables import Table
 
@@ -48,7 +49,10 @@ def add(commands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show offsets; return the exit code."""
     with admin(arguments) as client:
-        topic_partitions = partitions_of(client, arguments.partitions)
+        topic_partitions, errors = known_partitions(client, arguments.partitions)
+        leaderless = without_leader(client, topic_partitions)
+        errors += leaderless.values()
+        topic_partitions = [each for each in topic_partitions if each not in leaderless]
         earliest = offsets_at(client, topic_partitions, "earliest")
         end = offsets_at(client, topic_partitions, "latest")
         at = offsets_at(client, topic_partitions, arguments.at) if arguments.at else {}
@@ -61,8 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for topic_partition in topic_partitions
     ]
-    show(arguments, found, [_table(found, arguments.at)])
-    return 0
+    # An empty table would look like an answer.
+    show(arguments, found, [_table(found, arguments.at)] if found else [])
+    return print_errors(errors)
 
 
 def _table(found: list[PartitionOffsets], at: str | None) -> Table:

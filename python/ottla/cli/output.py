@@ -121,6 +121,15 @@ def collect_result(item: Item, error: KafkaError | None, *, is_unchanged: bool =
     _pending.results.append({"item": item, "outcome": outcome, "failure": message})
 
 
+def collect_failure(error: KafkaError) -> None:
+    """Add an item that failed to the document of a command that changes something, if it is one."""
+    message = error_message(error)
+    outcome: Any = "unknown" if error.maybe_done else "failed"
+    item = message["item"] or Item(name=message["name"] or "")
+    _pending.is_applied = _pending.is_applied or error.maybe_done
+    _pending.results.append({"item": item, "outcome": outcome, "failure": message})
+
+
 def collect_nothing() -> None:
     """Print the document even if there is no item."""
     _pending.is_shown = True

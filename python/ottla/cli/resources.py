@@ -24,6 +24,7 @@ from ottla.cli.output import (
     print_document,
 )
 from ottla.cli.streams import print_done
+from ottla.cli.suggestions import with_topics
 from ottla.cli.tables import Table, print_tables
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import KafkaError
@@ -104,7 +105,12 @@ def admin(
         connect(arguments) as client,
         report_waiting(lambda: obstacles(client.connections()) or waiting_for),
     ):
-        yield Admin(client)
+        manager = Admin(client)
+        try:
+            yield manager
+        except KafkaError as error:
+            with_topics(manager, error)
+            raise
 
 
 def show(arguments: argparse.Namespace, value: Any, tables: Sequence[Table]) -> None:

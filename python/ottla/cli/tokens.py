@@ -15,8 +15,9 @@ from typing import TypedDict, cast
 from ottla import Admin
 from ottla._core import error_of_code
 from ottla._internal.text import counted, duration
-from ottla.admin import DelegationToken, Plan
+from ottla.admin import DelegationToken
 from ottla.cli.parsing import DURATION_HELP, parse_duration
+from ottla.cli.partial import joined_plan, print_errors
 from ottla.cli.resources import (
     Subcommands,
     add_dry_run,
@@ -224,43 +225,40 @@ def run_renew(arguments: argparse.Namespace) -> int:
     """Renew tokens; return the exit code."""
     period = _period(arguments)
     with admin(arguments) as client:
-        tokens = _tokens(client, arguments.tokens)
+        tokens, code = _tokens(client, arguments.tokens)
         if arguments.dry_run:
             plans = [
                 client.renew_delegation_token(each.hmac, period=period, dry_run=True)
                 for each in tokens
             ]
-            print_plan(_joined(plans))
-            return 0
+            print_plan(joined_plan(plans))
+            return code
         results = _change(
             tokens, lambda token: client.renew_delegation_token(token.hmac, period=period)
         )
-    return _report(results, "renewed token")
+    return max(code, _report(results, "renewed token"))
 
 
 def run_expire(arguments: argparse.Namespace) -> int:
     """Expire tokens; return the exit code."""
     period = _period(arguments)
     with admin(arguments) as client:
-        tokens = _tokens(client, arguments.tokens)
+        tokens, code = _tokens(client, arguments.tokens)
         plans = [
             client.expire_delegation_token(each.hmac, period=period, dry_run=True)
             for each in tokens
         ]
-        if not confirm(arguments, _joined(plans)):
+        if not tokens or not confirm(arguments, joined_plan(plans)):
             return 1
         results = _change(
             tokens, lambda token: client.expire_delegation_token(token.hmac, period=period)
         )
-    return _report(results, "expired token" if period is None else "changed token")
+    done = "expired token" if period is None else "changed token"
+    return max(code, _report(results, done))
 
 
 def _period(arguments: argparse.Namespace) -> timedelta | None:
     return None if arguments.period is None else parse_duration(arguments.period)
-
-
-def _joined(plans: Iterable[Plan]) -> Plan:
-    return Plan([change for plan in plans for change in plan])
 
 
 def _change(
@@ -284,13 +282,17 @@ def _report(results: dict[str, object], done: str) -> int:
     return report(results, done, name, noun="token_id")
 
 
-def _tokens(client: Admin, ids: Iterable[str]) -> list[DelegationToken]:
-    """Return tokens with their HMACs, which brokers require to renew or expire them."""
+def _tokens(client: Admin, ids: Iterable[str]) -> tuple[list[DelegationToken], int]:
+    """Return tokens with their HMACs, which brokers require to renew or expire them.
+
+    The other part of the result is the exit code: 1 if one of them is not known, which is printed.
+    """
     found = {each.token_id: each for each in client.describe_delegation_token()}
-    tokens = []
+    tokens, unknown = [], []
     for each in dict.fromkeys(ids):
         if each not in found:
             message = f"token {each}, among those that you own, may renew or may describe"
-            raise error_of_code(ErrorCode.DELEGATION_TOKEN_NOT_FOUND, message)
-        tokens.append(found[each])
-    return tokens
+            unknown.append(error_of_code(ErrorCode.DELEGATION_TOKEN_NOT_FOUND, message))
+        else:
+            tokens.append(found[each])
+    return tokens, print_errors(unknown)

@@ -45,6 +45,7 @@ pub mod retry;
 pub mod schema_registry;
 mod secret;
 pub mod security;
+mod shell;
 pub mod tasks;
 mod telemetry;
 mod topic_partition;

@@ -31,7 +31,7 @@ def consumer(cluster: MockCluster, *topics: str, **options: Any) -> AIOKafkaCons
     return AIOKafkaConsumer(*topics, bootstrap_servers=cluster.bootstrap, **(defaults | options))
 
 
-def committed(cluster: MockCluster) -> dict[tuple[str, int], tuple[int, str]]:
+def committed(cluster: MockCluster) -> dict[tuple[str, int], tuple[int, str | None]]:
     """What the group has committed."""
     with ottla.Admin(cluster.bootstrap) as admin:
         offsets = admin.list_group_offsets(["committers"])["committers"]

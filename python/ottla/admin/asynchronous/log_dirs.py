@@ -54,7 +54,8 @@ class AsyncLogDirCalls(AsynchronousCalls):
 
         Raises:
             AuthorizationError: the principal may not describe the cluster.
-            TimeoutError: a broker did not respond in time, or does not exist.
+            BrokerError: a broker is down or does not exist.
+            TimeoutError: a broker did not respond in time.
         """
         brokers = None if brokers is None else arguments.integers("brokers", brokers)
         return await self._run(
@@ -115,8 +116,9 @@ class AsyncLogDirCalls(AsynchronousCalls):
 
         Raises:
             AuthorizationError: the principal may not alter the cluster.
-            BrokerError: a broker has no such directory, or it is offline.
-            TimeoutError: a broker did not respond in time, or does not exist.
+            BrokerError: a broker has no such directory, or it is offline; or a broker is down or
+                does not exist.
+            TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
         paths = arguments.mapping("paths", paths, '{("topic", 0, 1): "/data"}')

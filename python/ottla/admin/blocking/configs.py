@@ -90,7 +90,8 @@ class ConfigCalls(BlockingCalls):
 
         Raises:
             AuthorizationError: the principal may not describe the configuration.
-            TimeoutError: a broker did not respond in time, or does not exist.
+            BrokerError: a broker is down or does not exist.
+            TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic does not exist.
         """
         resources = arguments.collection("resources", resources)
@@ -147,7 +148,8 @@ class ConfigCalls(BlockingCalls):
         Raises:
             AuthorizationError: the principal may not alter the configuration.
             ConfigError: a key or a value is invalid; nothing of its resource was altered.
-            TimeoutError: a broker did not respond in time, or does not exist.
+            BrokerError: a broker is down or does not exist.
+            TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic does not exist.
         """
         alterations = configs.checked(alterations)

@@ -10,7 +10,7 @@ from ottla.admin import group_descriptions
 from ottla.admin import groups as group_operations
 from ottla.admin.group_descriptions import GroupDescription
 from ottla.admin.groups import GroupListing
-from ottla.admin.items import ItemErrors, settled
+from ottla.admin.items import ItemErrors, completed, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -25,6 +25,7 @@ class GroupCalls(BlockingCalls):
         *,
         states: Sequence[str] = (),
         types: Sequence[str] = (),
+        errors: ItemErrors = "raise",
         timeout: float | None = None,
     ) -> Table[GroupListing]:
         """List the groups that the principal may describe.
@@ -32,21 +33,32 @@ class GroupCalls(BlockingCalls):
         Args:
             states: states such as ``Stable`` or ``Empty`` (Kafka 2.6). Default: all.
             types: ``Classic``, ``Consumer``, ``Share`` or ``Streams`` (Kafka 3.8). Default: all.
+            errors: what to do if groups may be missing, since a broker did not list its groups or a
+                partition of ``__consumer_offsets`` has no leader: ``"raise"`` the first error, or
+                ``"return"`` all of them as ``errors`` of the table.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            The groups, in the order of their ids.
+            The groups, in the order of their ids. Partitions without leader are noticed only if
+            the principal may describe ``__consumer_offsets``.
 
         Raises:
-            ConfigError: the brokers do not tell states or types, and one was asked for.
+            BrokerError: a partition of ``__consumer_offsets`` has no leader, so no broker lists its
+                groups.
+            ConfigError: a state or a type does not exist; or the brokers do not tell them, and one
+                was asked for.
             TimeoutError: a broker did not respond in time.
         """
         states = arguments.names("states", states)
         types = arguments.names("types", types)
+        group_operations.check_filters(states, types)
         return self._run(
             "listing groups",
             timeout,
-            lambda call: group_operations.list_groups(call, states=states, types=types),
+            completed(
+                errors,
+                lambda call: group_operations.list_groups(call, states=states, types=types),
+            ),
         )
 
     @overload

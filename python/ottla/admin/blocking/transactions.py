@@ -1,4 +1,4 @@
-"""Calls that end transactions. Those that only list and describe them are in Rust."""
+"""Calls that list and end transactions. Those that only describe them are in Rust."""
 
 from __future__ import annotations
 
@@ -6,18 +6,71 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from ottla import _core
-from ottla._core import PreparedTransaction
+from ottla._core import PreparedTransaction, TransactionListing
 from ottla._internal import arguments
+from ottla.admin import coordinator_topics
 from ottla.admin import transactions as transaction_plans
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, check_item_errors, completed
+from ottla.admin.operation_call import Call
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan
+from ottla.admin.tables import PartialList
 from ottla.errors import KafkaError
 
 
 class TransactionCalls(BlockingCalls, _core.Admin):
-    """Fences producers, and commits and aborts transactions."""
+    """Lists transactions, fences producers, and commits and aborts transactions."""
+
+    def list_transactions(
+        self,
+        *,
+        states: Sequence[str] | None = None,
+        producer_ids: Sequence[int] | None = None,
+        running_longer_than: float | None = None,
+        id_pattern: str | None = None,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> PartialList[TransactionListing]:
+        """List the transactional ids of all coordinators (KIP-664), sorted.
+
+        Brokers leave out ids that the principal may not describe.
+
+        Args:
+            states: only these states, by Kafka's names; see ``TransactionListing``. Default: all.
+            producer_ids: only the ids of these producers. Default: all.
+            running_longer_than: only transactions that have been open for more than these seconds
+                (Kafka 3.8 and newer).
+            id_pattern: a regular expression that must match the whole transactional id.
+            errors: what to do if ids may be missing, since a partition of ``__transaction_state``
+                has no leader: ``"raise"`` the error, or ``"return"`` it in ``errors`` of the list.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The ids. Partitions without leader are noticed only if the principal may describe
+            ``__transaction_state``.
+
+        Raises:
+            BrokerError: a broker does not support the request (before Kafka 3.0) or the filter by
+                duration; or a partition of ``__transaction_state`` has no leader, so no broker
+                lists its ids.
+            ConfigError: a state is unknown, or the pattern is invalid.
+            TimeoutError: a broker did not respond in time.
+        """
+        check_item_errors(errors)
+        listed = super().list_transactions(
+            states=states,
+            producer_ids=producer_ids,
+            running_longer_than=running_longer_than,
+            id_pattern=id_pattern,
+            timeout=timeout,
+        )
+
+        async def complete(call: Call) -> PartialList[TransactionListing]:
+            missing = await coordinator_topics.errors_of(call, coordinator_topics.TRANSACTIONS)
+            return PartialList(listed, missing)
+
+        return self._run("listing transactions", timeout, completed(errors, complete))
 
     @overload
     def fence_producers(

@@ -11,16 +11,19 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ottla import Consumer
+from ottla import Admin, Consumer
+from ottla._core import client_of, config_row_of
 from ottla.cli.consume.output import Output
 from ottla.cli.consume.selection import COLUMNS, Selection
 from ottla.cli.options import put
 from ottla.cli.signals import finish_first
+from ottla.cli.suggestions import check_topic
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
 
 _POLL_SECONDS = 0.25
 _ROWS = 500
+_CREATES = "allow.auto.create.topics"
 _RESETS = {"beginning": "earliest", "earliest": "earliest", "end": "latest", "latest": "latest"}
 
 
@@ -29,6 +32,7 @@ def read_group(
 ) -> None:
     """Print records until the end, the count, or Ctrl-C, and leave the group."""
     with Consumer(_configuration(config, arguments), topics=[arguments.topic]) as consumer:
+        check_topic(Admin(client_of(consumer)), arguments.topic)
 
         def waiting_for() -> str | None:
             why = obstacles(consumer.connections())
@@ -77,6 +81,9 @@ def _configuration(config: Mapping[str, Any], arguments: argparse.Namespace) -> 
     put(result, "group.id", arguments.group)
     put(result, "auto.offset.reset", _RESETS[starts[0]])
     put(result, "enable.auto.commit", "false")
+    # A mistyped name must not become a topic.
+    if not any(config_row_of(key) == _CREATES for key in config):
+        put(result, _CREATES, "false")
     return result
 
 

@@ -9,11 +9,15 @@ from datetime import datetime
 from ottla import Client
 from ottla._internal.text import counted
 from ottla.cli.consume.tail import tail_starts
+from ottla.cli.messages import say
 from ottla.cli.parsing import parse_ago, parse_time
 from ottla.errors import ConfigError, UnknownTopicError
 
 Range = tuple[str, int, int, int | None]
 """A topic, a partition, the first offset, and the offset before which to end (None: follow)."""
+
+# The number of partitions that a message names.
+_SHOWN = 5
 
 _Partitions = list[tuple[str, int]]
 _Offsets = dict[tuple[str, int], int]
@@ -29,6 +33,8 @@ def ranges_of(client: Client, arguments: argparse.Namespace) -> list[Range]:
         raise ConfigError("-o: give at most one start and one end (e@TIME)")
     kind, position = (starts or [("beginning", 0)])[0]
     start = _starts(client, partitions, kind, position)
+    if kind == "at":
+        _check_reached(client, partitions, start)
     end: dict[tuple[str, int], int | None] = dict.fromkeys(partitions)
     if stops:
         end.update(_at_time(client, partitions, stops[0]))
@@ -89,6 +95,26 @@ def _starts(
         return _listed(client, partitions, "latest")
     first = _listed(client, partitions, "earliest")
     return tail_starts(client, first, _listed(client, partitions, "latest"), -position)
+
+
+def _check_reached(client: Client, partitions: _Partitions, start: _Offsets) -> None:
+    """Check that an offset is not beyond the end of all partitions, and name those that it is.
+
+    Raises:
+        ConfigError: it is beyond the end of each.
+    """
+    ends = _listed(client, partitions, "latest")
+    beyond = [each for each in partitions if start[each] > ends[each]]
+    if not beyond:
+        return
+    offset = start[beyond[0]]
+    shown = ", ".join(
+        f"{topic}-{index} at {ends[topic, index]}" for topic, index in beyond[:_SHOWN]
+    )
+    more = f" and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
+    if len(beyond) == len(partitions):
+        raise ConfigError(f"-o {offset} is beyond the end of each partition: {shown}{more}")
+    say(f"-o {offset} is beyond the end of {shown}{more}", "warning")
 
 
 def _listed(client: Client, partitions: _Partitions, spec: str | int | datetime) -> _Offsets:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 
-from ottla import Admin
+from ottla import Admin, OffsetAndTimestamp
 from ottla._internal.text import counted
+from ottla.admin.lag import is_deleted
 from ottla.admin.offsets import IsolationLevel
+from ottla.admin.tables import PartialList
+from ottla.cli.messages import say_error
+from ottla.cli.offset_specs import without_leader
+from ottla.cli.partial import print_errors
 from ottla.cli.resources import text
 from ottla.cli.tables import Table
 from ottla.errors import KafkaError
@@ -21,8 +26,8 @@ class GroupLag:
         group_id: its id.
         state: its state.
         partition_count: the number of partitions with a committed offset.
-        lag: the sum of their lags.
-        error: the reason why the lag is unknown.
+        lag: the sum of their lags; of those that are known, if there is an error.
+        error: the reason why the lag, or a part of it, is unknown.
     """
 
     group_id: str
@@ -34,15 +39,16 @@ class GroupLag:
 
 def all_lags(
     client: Admin, isolation_level: IsolationLevel, *, timeout: float | None = None
-) -> list[GroupLag]:
-    """Return the lag of each consumer group.
+) -> PartialList[GroupLag]:
+    """Return the lag of each consumer group, and the errors of what groups may be missing.
 
     Args:
         client: the client.
         isolation_level: whether records of open transactions count.
         timeout: the seconds for each kind of request. Default: ``default.api.timeout.ms``.
     """
-    states = {each.group_id: each.state for each in client.list_groups(timeout=timeout)}
+    listed = client.list_groups(errors="return", timeout=timeout)
+    states = {each.group_id: each.state for each in listed}
     committed = client.list_group_offsets(states, errors="return", timeout=timeout)
     topic_partitions = {
         topic_partition
@@ -50,8 +56,12 @@ def all_lags(
         if not isinstance(offsets, KafkaError)
         for topic_partition in offsets
     }
-    ends = client.list_offsets(
-        dict.fromkeys(sorted(topic_partitions), "latest"),
+    ends: dict[tuple[str, int], OffsetAndTimestamp | KafkaError] = {
+        # Looking them up would wait for leaders until the timeout.
+        **without_leader(client, topic_partitions, timeout=timeout)
+    }
+    ends |= client.list_offsets(
+        dict.fromkeys(sorted(topic_partitions - set(ends)), "latest"),
         isolation_level=isolation_level,
         errors="return",
         timeout=timeout,
@@ -61,27 +71,46 @@ def all_lags(
         if isinstance(offsets, KafkaError):
             lags.append(GroupLag(group, states[group], 0, None, str(offsets)))
             continue
-        lag = 0
+        lag, error = 0, None
         for topic_partition, offset in offsets.items():
             end = ends[topic_partition]
-            # A topic that was deleted has no lag.
             if not isinstance(end, KafkaError):
                 lag += max(0, (end.offset or 0) - offset.offset)
-        lags.append(GroupLag(group, states[group], len(offsets), lag))
-    return sorted(lags, key=lambda each: (-(each.lag or 0), each.group_id))
+            elif not is_deleted(end):
+                error = str(end)
+        lags.append(GroupLag(group, states[group], len(offsets), lag, error))
+    lags.sort(key=lambda each: (-(each.lag or 0), each.group_id))
+    return PartialList(lags, listed.errors)
 
 
-def summary(lags: Sequence[GroupLag]) -> Table:
+def summary(lags: PartialList[GroupLag]) -> Table:
     """Return a line for each group, the largest lag first."""
     rows = [
         [
             each.group_id,
             text(each.state),
             str(each.partition_count),
-            each.error or text(each.lag),
+            _lag(each),
         ]
         for each in lags
     ]
     total = sum(each.lag or 0 for each in lags)
-    lines = [f"{counted(len(lags), 'group')}, lag {total}"]
+    least = "at least " if any(each.error is not None for each in lags) or lags.errors else ""
+    lines = [f"{least}{counted(len(lags), 'group')}, {least}lag {total}"]
     return Table("", ["group", "state", "partitions", "lag"], rows, lines)
+
+
+def _lag(group: GroupLag) -> str:
+    if group.lag is None:
+        return "unknown"
+    # What is known of it is of use, but must not look like all of it.
+    return str(group.lag) if group.error is None else f"at least {group.lag}"
+
+
+def print_unknown(lags: PartialList[GroupLag]) -> int:
+    """Print why lags are unknown, once for each cause; return the exit code: 1 if one is."""
+    code = print_errors(lags.errors)
+    causes = Counter(each.error for each in lags if each.error is not None)
+    for cause, count in causes.items():
+        say_error(f"the lag of {counted(count, 'group')} is unknown: {cause}", name="UnknownLag")
+    return 1 if causes else code

@@ -6,7 +6,9 @@ import argparse
 
 from ottla.admin import GroupDescription, MemberDescription
 from ottla.admin.partitions import partitions_text
+from ottla.cli.partial import print_errors, split
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show
+from ottla.cli.suggestions import with_groups
 from ottla.cli.tables import Table
 
 
@@ -21,9 +23,11 @@ def add(subcommands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Describe groups; return the exit code."""
     with admin(arguments) as client:
-        described = list(client.describe_groups(arguments.names).values())
+        found, failed = split(client.describe_groups(arguments.names, errors="return"))
+        errors = with_groups(client, failed)
+    described = list(found.values())
     show(arguments, described, [_table(each) for each in described])
-    return 0
+    return print_errors(errors)
 
 
 def _table(group: GroupDescription) -> Table:

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from ottla.admin import CommittedOffset
 from ottla.cli.parsing import add_partitions, parse_partition
+from ottla.cli.partial import print_errors, split
 from ottla.cli.resources import (
     Subcommands,
     add_subcommand,
@@ -17,6 +18,7 @@ from ottla.cli.resources import (
     show,
     text,
 )
+from ottla.cli.suggestions import with_groups
 from ottla.cli.tables import Table
 from ottla.errors import ConfigError
 
@@ -36,7 +38,7 @@ class GroupOffset(TypedDict):
     partition: int
     offset: int
     leader_epoch: int | None
-    metadata: str
+    metadata: str | None
 
 
 class GroupOffsets(TypedDict):
@@ -71,7 +73,12 @@ def add(subcommands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List offsets; return the exit code."""
     with admin(arguments) as client:
-        listed = client.list_group_offsets(arguments.names)
+        listed, failed = split(client.list_group_offsets(arguments.names, errors="return"))
+        # A coordinator has no offsets of a group that it does not know, and no error.
+        empty = [group for group, offsets in listed.items() if not offsets]
+        unknown = split(client.describe_groups(empty, errors="return"))[1] if empty else {}
+        errors = with_groups(client, failed | unknown)
+    listed = {group: offsets for group, offsets in listed.items() if group not in unknown}
     value: list[GroupOffsets] = [
         {
             "group_id": group,
@@ -89,12 +96,12 @@ def run(arguments: argparse.Namespace) -> int:
         for group, offsets in listed.items()
     ]
     show(arguments, value, [_table(group, offsets) for group, offsets in listed.items()])
-    return 0
+    return print_errors(errors)
 
 
 def _table(group: str, offsets: dict[tuple[str, int], CommittedOffset]) -> Table:
     rows = [
-        [partition_name(where), str(each.offset), text(each.leader_epoch), each.metadata]
+        [partition_name(where), str(each.offset), text(each.leader_epoch), each.metadata or ""]
         for where, each in sorted(offsets.items())
     ]
     header = ["partition", "offset", "leader epoch", "metadata"]

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
-from ottla import Delivery, Producer
+from ottla import Admin, Delivery, Producer
+from ottla._core import client_of
 from ottla._internal.text import counted
 from ottla.cli.formats import unescape
 from ottla.cli.messages import say, say_error
 from ottla.cli.options import add_cluster, add_json, configuration, put, record_count
 from ottla.cli.output import print_document
+from ottla.cli.produce.destination import ensure_topic
 from ottla.cli.produce.json_serializer import JsonSerializer
 from ottla.cli.schema_options import add_schemas, formats_of
 from ottla.cli.texts import ByteText
@@ -57,6 +59,11 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     add_cluster(parser)
     parser.add_argument("-t", "--topic", required=True, help="the topic")
+    parser.add_argument(
+        "--create",
+        action="store_true",
+        help="create the topic if it does not exist, with the defaults of the cluster",
+    )
     parser.add_argument(
         "-p", "--partition", type=int, help="the partition (chosen by the partitioner)"
     )
@@ -120,6 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         value_serializer=serializers.get("value"),
     )
     with producer, report_waiting(unacknowledged) as progress:
+        ensure_topic(Admin(client_of(producer)), arguments.topic, create=arguments.create)
         for number, record in enumerate(_records(arguments, delimiter)):
             if number == arguments.count:
                 break

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ottla.cli.resources import Subcommands, add_resource
 from ottla.cli.topics import (
+    clone,
     create,
     delete,
     describe,
@@ -15,11 +16,23 @@ from ottla.cli.topics import (
     partitions,
     reassignments,
     records,
+    top,
 )
 
 
 def add(commands: Subcommands) -> None:
     """Add the command and its subcommands."""
-    modules = (listing, describe, create, partitions, reassignments, elections, records, delete)
+    modules = (
+        listing,
+        describe,
+        top,
+        create,
+        clone,
+        partitions,
+        reassignments,
+        elections,
+        records,
+        delete,
+    )
     subcommands = [module.add for module in modules]
     add_resource(commands, "topics", "list, describe, create and delete topics", subcommands)

@@ -6,6 +6,7 @@ import argparse
 
 from ottla.admin import NewTopic
 from ottla.cli.parsing import parse_pairs
+from ottla.cli.partial import each_alone, joined_plan, print_errors
 from ottla.cli.resources import (
     Subcommands,
     add_dry_run,
@@ -60,8 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     with admin(arguments) as client:
         if arguments.dry_run:
-            print_plan(client.create_topics(topics, dry_run=True))
-            return 0
+            by_name = {topic.name: topic for topic in topics}
+            plans, failed = each_alone(
+                by_name, lambda name: client.create_topics([by_name[name]], dry_run=True)
+            )
+            print_plan(joined_plan(plans.values()))
+            return print_errors(failed.values())
         created = client.create_topics(topics, errors="return")
     existing = {
         name: error

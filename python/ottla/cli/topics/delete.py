@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from ottla.cli.partial import each_alone, joined_plan, print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, report
+from ottla.cli.suggestions import with_topics
 from ottla.errors import ConfigError
 
 
@@ -24,8 +26,16 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.names and not arguments.id:
         raise ConfigError("name the topics to delete, or give their ids with --id")
     with admin(arguments) as client:
-        plan = client.delete_topics(arguments.names, ids=arguments.id, dry_run=True)
-        if not confirm(arguments, plan):
+        names, unknown = each_alone(
+            arguments.names, lambda name: client.delete_topics([name], dry_run=True)
+        )
+        ids, unknown_ids = each_alone(
+            arguments.id, lambda topic_id: client.delete_topics(ids=[topic_id], dry_run=True)
+        )
+        failed = (unknown | unknown_ids).values()
+        code = print_errors(with_topics(client, each) for each in failed)
+        plan = joined_plan([*names.values(), *ids.values()])
+        if not plan or not confirm(arguments, plan):
             return 1
-        deleted = client.delete_topics(arguments.names, ids=arguments.id, errors="return")
-    return report(deleted, "deleted topic", noun="topic")
+        deleted = client.delete_topics(names, ids=ids, errors="return")
+    return max(code, report(deleted, "deleted topic", noun="topic"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -11,9 +11,12 @@ from ottla import Admin
 from ottla._internal.text import counted
 from ottla.admin import ConfigEntry, ConfigResource, PartitionDescription, TopicDescription
 from ottla.admin.offsets import OffsetSpec
+from ottla.cli.offset_specs import no_leader
+from ottla.cli.partial import print_errors, split
 from ottla.cli.resources import Subcommands, add_subcommand, admin, joined, show, text
+from ottla.cli.suggestions import with_topics
 from ottla.cli.tables import Table
-from ottla.errors import KafkaError
+from ottla.errors import AuthorizationError, KafkaError
 
 
 @dataclass(frozen=True)
@@ -82,21 +85,29 @@ def add(subcommands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Describe topics; return the exit code."""
     with admin(arguments) as client:
-        described = client.describe_topics(arguments.names)
-        rows = _rows(client, described)
-        resources = [ConfigResource("topic", name) for name in described]
-        configs = {
-            resource.name: {} if isinstance(found, KafkaError) else _altered(found)
-            for resource, found in client.describe_configs(resources, errors="return").items()
-        }
+        described, failed = split(client.describe_topics(arguments.names, errors="return"))
+        errors = [with_topics(client, each) for each in failed.values()]
+        rows = _rows(client, described, errors)
+        configs = _configs(client, described, errors)
     value = [_plain(topic, rows[name], configs[name]) for name, topic in described.items()]
     tables = [_table(topic, rows[name], configs[name]) for name, topic in described.items()]
     show(arguments, value, tables)
-    return 0
+    return print_errors(errors)
+
+
+def _configs(
+    client: Admin, names: Iterable[str], errors: list[KafkaError]
+) -> dict[str, dict[str, str | None]]:
+    """Return what is set for topics; add the errors of those that cannot be described."""
+    resources = [ConfigResource("topic", name) for name in names]
+    found, failed = split(client.describe_configs(resources, errors="return"))
+    # A principal that may describe a topic need not be allowed to see its configuration.
+    errors += [each for each in failed.values() if not isinstance(each, AuthorizationError)]
+    return {each.name: _altered(found.get(each, {})) for each in resources}
 
 
 def _rows(
-    client: Admin, described: Mapping[str, TopicDescription]
+    client: Admin, described: Mapping[str, TopicDescription], errors: list[KafkaError]
 ) -> dict[str, list[PartitionRow]]:
     led = [
         (name, each.partition)
@@ -104,7 +115,14 @@ def _rows(
         for each in topic.partitions
         if each.leader is not None
     ]
-    first, end = (_offsets(client, led, spec) for spec in ("earliest", "latest"))
+    offline = (
+        (name, each.partition)
+        for name, topic in described.items()
+        for each in topic.partitions
+        if each.leader is None
+    )
+    errors += (no_leader(*each) for each in offline)
+    first, end = (_offsets(client, led, spec, errors) for spec in ("earliest", "latest"))
     return {
         name: [
             PartitionRow(each, first.get((name, each.partition)), end.get((name, each.partition)))
@@ -115,15 +133,16 @@ def _rows(
 
 
 def _offsets(
-    client: Admin, topic_partitions: Sequence[tuple[str, int]], spec: OffsetSpec
+    client: Admin,
+    topic_partitions: Sequence[tuple[str, int]],
+    spec: OffsetSpec,
+    errors: list[KafkaError],
 ) -> dict[tuple[str, int], int | None]:
-    """Return the offsets that could be looked up."""
-    found = client.list_offsets(dict.fromkeys(topic_partitions, spec), errors="return")
-    return {
-        topic_partition: each.offset
-        for topic_partition, each in found.items()
-        if not isinstance(each, KafkaError)
-    }
+    """Return the offsets that could be looked up; add the errors of the others."""
+    specs = dict.fromkeys(topic_partitions, spec)
+    found, failed = split(client.list_offsets(specs, errors="return"))
+    errors += failed.values()
+    return {topic_partition: each.offset for topic_partition, each in found.items()}
 
 
 def _altered(entries: Mapping[str, ConfigEntry]) -> dict[str, str | None]:

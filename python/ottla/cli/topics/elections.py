@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ottla.cli.offset_specs import partitions_of
+from ottla.cli.offset_specs import known_partitions
 from ottla.cli.parsing import add_partitions
+from ottla.cli.partial import print_errors
 from ottla.cli.resources import (
     Subcommands,
     add_dry_run,
@@ -41,15 +42,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError("--unclean: name the partitions")
     unclean = arguments.unclean
     with admin(arguments) as client:
-        topic_partitions = (
-            partitions_of(client, arguments.partitions) if arguments.partitions else None
-        )
+        topic_partitions, code = None, 0
+        if arguments.partitions:
+            topic_partitions, errors = known_partitions(client, arguments.partitions)
+            code = print_errors(errors)
         plan = client.elect_leaders(topic_partitions, unclean=unclean, dry_run=True)
         if arguments.dry_run or not plan:
             print_plan(plan)
-            return 0
+            return code
         if unclean and not confirm(arguments, plan):
             return 1
         elected = client.elect_leaders(topic_partitions, unclean=unclean, errors="return")
     changed = {each: result for each, result in elected.items() if result is not False}
-    return report(changed, "elected the leader of", partition_name)
+    return max(code, report(changed, "elected the leader of", partition_name))

@@ -8,6 +8,7 @@ from typing import TypedDict
 from ottla._internal.text import counted
 from ottla.admin import TopicListing
 from ottla.cli.parsing import add_match, matching
+from ottla.cli.partial import print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show
 from ottla.cli.tables import Table
 
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         and (not arguments.unhealthy or each.without_leader or each.under_replicated)
     ]
     show(arguments, [_document(each) for each in found], [_table(found)])
-    return 0
+    return print_errors(listed.errors)
 
 
 class ListedTopic(TypedDict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ottla.cli.partial import each_alone, joined_plan, print_errors, split
 from ottla.cli.resources import (
     Subcommands,
     add_dry_run,
@@ -12,6 +13,7 @@ from ottla.cli.resources import (
     print_plan,
     report,
 )
+from ottla.cli.suggestions import with_topics
 
 
 def add(subcommands: Subcommands) -> None:
@@ -35,7 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
     counts = dict.fromkeys(arguments.names, arguments.total)
     with admin(arguments) as client:
         if arguments.dry_run:
-            print_plan(client.create_partitions(counts, dry_run=True))
-            return 0
-        changed = client.create_partitions(counts, errors="return")
-    return report(changed, "added partitions: topic", of=f" has {arguments.total}", noun="topic")
+            plans, unknown = each_alone(
+                counts,
+                lambda name: client.create_partitions({name: arguments.total}, dry_run=True),
+            )
+            print_plan(joined_plan(plans.values()))
+            return print_errors(with_topics(client, each) for each in unknown.values())
+        changed, failed = split(client.create_partitions(counts, errors="return"))
+        errors = [with_topics(client, each) for each in failed.values()]
+    report(changed, "added partitions: topic", of=f" has {arguments.total}", noun="topic")
+    return print_errors(errors)

@@ -8,9 +8,13 @@ from typing import TypedDict
 
 from ottla import Admin, OpenTransaction, TransactionDescription
 from ottla._internal.text import counted, duration
+from ottla.admin.coordinator_topics import TRANSACTIONS, leader_errors
 from ottla.cli.options import add_cluster, add_json, connect
+from ottla.cli.partial import print_errors, split
 from ottla.cli.resources import show
+from ottla.cli.suggestions import with_transactional_ids
 from ottla.cli.tables import Table
+from ottla.errors import KafkaError
 
 
 class DescribedTransaction(TypedDict):
@@ -82,12 +86,26 @@ def run(arguments: argparse.Namespace) -> int:
     with connect(arguments) as client:
         admin = Admin(client)
         if arguments.topic is None:
-            described = list(admin.describe_transactions(arguments.id).values())
+            down = _without_coordinator(admin, arguments.id)
+            asked = [each for each in arguments.id if each not in down]
+            results, failed = split(admin.describe_transactions(asked, errors="return"))
+            errors = with_transactional_ids(admin, failed | down)
+            described = list(results.values())
             show(arguments, [_plain(each) for each in described], [_table(described)])
         else:
+            errors = []
             found = admin.list_open_transactions([arguments.topic])
             show(arguments, [_plain_open(each) for each in found], [_open_table(found)])
-    return 0
+    return print_errors(errors)
+
+
+def _without_coordinator(admin: Admin, ids: list[str]) -> dict[str, KafkaError]:
+    """Return the errors of the ids whose coordinator cannot be found, however long one waits."""
+    listed = admin.list_topics(internal=True)
+    if not any(each.name == TRANSACTIONS and each.without_leader for each in listed):
+        return {}
+    partitions = admin.describe_topics([TRANSACTIONS])[TRANSACTIONS].partitions
+    return leader_errors(TRANSACTIONS, partitions, ids)
 
 
 def open_seconds(milliseconds: int | None) -> float | None:

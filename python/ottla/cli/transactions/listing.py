@@ -8,6 +8,7 @@ from typing import TypedDict
 from ottla import Admin, TransactionListing
 from ottla._internal.text import counted
 from ottla.cli.options import add_cluster, add_json, connect
+from ottla.cli.partial import print_errors
 from ottla.cli.resources import show
 from ottla.cli.tables import Table
 
@@ -62,9 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
             states=arguments.state,
             running_longer_than=arguments.longer_than,
             id_pattern=arguments.match,
+            errors="return",
         )
-    show(arguments, [_plain(listing) for listing in listed], [_table(listed)])
-    return 0
+    table = _table(listed, least=bool(listed.errors))
+    show(arguments, [_plain(listing) for listing in listed], [table])
+    return print_errors(listed.errors)
 
 
 def _plain(listing: TransactionListing) -> ListedTransaction:
@@ -76,7 +79,7 @@ def _plain(listing: TransactionListing) -> ListedTransaction:
     }
 
 
-def _table(listed: list[TransactionListing]) -> Table:
+def _table(listed: list[TransactionListing], *, least: bool) -> Table:
     rows = [
         [
             listing.transactional_id,
@@ -87,4 +90,5 @@ def _table(listed: list[TransactionListing]) -> Table:
         for listing in listed
     ]
     header = ["transactional id", "state", "producer id", "coordinator"]
-    return Table("", header, rows, [counted(len(listed), "transactional id")])
+    count = counted(len(listed), "transactional id")
+    return Table("", header, rows, [f"at least {count}" if least else count])

@@ -6,7 +6,6 @@ Invariant: a group whose lag cannot be looked up has an error, and changes nothi
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,19 +13,17 @@ from typing import Any
 from ottla import AsyncAdmin, AsyncClient
 from ottla._internal.text import duration
 from ottla.admin import PartitionLag
-from ottla.cli.groups.lag import summary_of
-from ottla.cli.groups.trend import Offsets, Trend, offsets_of, total_trend, trends_of
+from ottla.cli.groups.lag import cleared_in, rate_text, summary_of, trend_text
+from ottla.cli.groups.trend import GroupTrend, Trend, offsets_of
 from ottla.cli.output import plain
 from ottla.cli.tables import Table
-from ottla.cli.units import elapsed, number
+from ottla.cli.units import elapsed
 from ottla.cli.watch.poller import Outcome, Poller
 
 # The shortest time between two look-ups of a group, in seconds.
 _INTERVAL = 3.0
 # The timeout of a look-up, in seconds.
 _TIMEOUT = 10.0
-# The trend covers this many seconds.
-_WINDOW = 60.0
 _HEADER = ["group", "partitions", "lag", "behind", "read/s", "written/s", "cleared in"]
 
 
@@ -36,7 +33,7 @@ class MeasuredLag:
 
     Attributes:
         partitions: the lag of each partition.
-        trend: the trend of their sum; None before the second measurement.
+        trend: the trend of their sum; None if there are no partitions.
     """
 
     partitions: Sequence[PartitionLag]
@@ -46,6 +43,11 @@ class MeasuredLag:
     def lag(self) -> int:
         """The sum of the lags."""
         return sum(each.lag or 0 for each in self.partitions)
+
+    @property
+    def error(self) -> str | None:
+        """The reason why the lag of a partition is unknown; None if all are known."""
+        return next((each.error for each in self.partitions if each.error is not None), None)
 
     @property
     def lag_ms(self) -> int:
@@ -65,7 +67,7 @@ class WatchedGroup:
     def __init__(self, admin: AsyncAdmin, group: str, interval: float) -> None:
         self.id = group
         self._admin = admin
-        self._samples: deque[tuple[float, Offsets]] = deque()
+        self._trend = GroupTrend()
         self._printed = 0
         self.poller = Poller(interval, self._look_up)
 
@@ -81,14 +83,8 @@ class WatchedGroup:
 
     async def _look_up(self) -> MeasuredLag:
         lags = await self._admin.group_lag(self.id, timeout=_TIMEOUT)
-        now, offsets = time.monotonic(), offsets_of(lags)
-        self._samples.append((now, offsets))
-        while self._samples[0][0] < now - _WINDOW:
-            self._samples.popleft()
-        first, before = self._samples[0]
-        trends = trends_of(before, offsets, now - first).values() if now > first else []
-        total = sum(each.lag or 0 for each in lags)
-        return MeasuredLag(lags, total_trend(trends, total))
+        self._trend.observe(time.monotonic(), offsets_of(lags))
+        return MeasuredLag(lags, self._trend.total())
 
     def to_json(self) -> dict[str, Any]:
         """Return the newest lag as plain values."""
@@ -101,7 +97,7 @@ class WatchedGroup:
             "lag_ms": found and found.lag_ms,
             "partition_count": found and len(found.partitions),
             "trend": found and plain(found.trend),
-            "error": None if outcome.error is None else str(outcome.error),
+            "error": (found and found.error) if outcome.error is None else str(outcome.error),
         }
 
     def line(self) -> str:
@@ -109,7 +105,7 @@ class WatchedGroup:
         outcome = self.outcome
         if outcome.error is not None or outcome.value is None:
             return f"{self.id}: {outcome.error or 'looking up its lag'}"
-        return f"{self.id}: {summary_of(outcome.value.partitions)}{_trend(outcome.value)}"
+        return f"{self.id}: {summary_of(outcome.value.partitions)}{trend_text(outcome.value.trend)}"
 
     def cells(self) -> list[str]:
         """Return the newest lag as cells of a table, even if a later look-up has failed."""
@@ -120,15 +116,22 @@ class WatchedGroup:
         trend = found.trend
         rates = ["", "", ""]
         if trend is not None:
-            rates = [number(trend.read), number(trend.written), _cleared_in(trend)]
+            rates = [rate_text(trend.read), rate_text(trend.written), cleared_in(trend)]
         behind = duration(found.lag_ms / 1000) if found.lag_ms else ""
-        return [self.id, str(len(found.partitions)), str(found.lag), behind, *rates]
+        return [
+            self.id,
+            str(len(found.partitions)),
+            f"{'' if found.error is None else 'at least '}{found.lag}",
+            behind,
+            *rates,
+        ]
 
     def problem(self) -> str | None:
         """Return the reason why the last look-up failed, or None."""
         outcome = self.outcome
         if outcome.error is None:
-            return None
+            unknown = outcome.value and outcome.value.error
+            return f"{self.id}: {unknown}" if unknown else None
         if outcome.value is None:
             return f"{self.id}: {outcome.error}"
         age = elapsed(time.monotonic() - outcome.since)
@@ -145,21 +148,3 @@ def lag_table(groups: Sequence[WatchedGroup]) -> Table:
     """Return a row for each group, and below them the failures."""
     problems = [each for each in (group.problem() for group in groups) if each is not None]
     return Table("lag", _HEADER, [group.cells() for group in groups], problems, bad=True)
-
-
-def _trend(found: MeasuredLag) -> str:
-    trend = found.trend
-    if trend is None:
-        return ""
-    rates = f"; {number(trend.read)} read and {number(trend.written)} written per second"
-    if found.lag == 0:
-        return rates
-    if trend.seconds_to_clear is None:
-        return f"{rates}: it is not shrinking"
-    return f"{rates}, cleared in {_cleared_in(trend)}"
-
-
-def _cleared_in(trend: Trend) -> str:
-    if trend.seconds_to_clear is None:
-        return "never"
-    return duration(trend.seconds_to_clear) if trend.seconds_to_clear else "clear"

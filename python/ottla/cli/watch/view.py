@@ -5,18 +5,17 @@ Invariant: the view fits the terminal's height by showing fewer events, which ar
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import deque
-from queue import SimpleQueue
 
 from ottla import Event
 from ottla.cli.options import style
 from ottla.cli.tables import Table, as_text
 from ottla.cli.topology import tables
 from ottla.cli.watch.connections import connection_table, search_table
-from ottla.cli.watch.lines import event_line, line
+from ottla.cli.watch.lines import event_line
 from ottla.cli.watch.session import Watch
+from ottla.cli.watch.warning_lines import WarningLines
 
 # The largest number of events in the view, and the number in a terminal that is too low.
 _EVENTS = 15
@@ -32,7 +31,7 @@ async def draw(watch: Watch) -> None:
     from rich.text import Text
 
     events: deque[str] = deque(maxlen=_EVENTS)
-    warnings = _Warnings()
+    warnings = WarningLines()
     console = Console(highlight=False)
     drawn = 0.0
     with Live(console=console, screen=True, auto_refresh=False) as live:
@@ -52,27 +51,6 @@ async def draw(watch: Watch) -> None:
 
         with warnings:
             await watch.run(on_event, redraw)
-
-
-class _Warnings(logging.Handler):
-    """Collects the client's warnings, which would otherwise be printed over the view."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._lines: SimpleQueue[str] = SimpleQueue()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._lines.put(line("warning", record.getMessage()))
-
-    def take(self) -> list[str]:
-        """Return the warnings since the last call."""
-        return [self._lines.get_nowait() for _ in range(self._lines.qsize())]
-
-    def __enter__(self) -> None:
-        logging.getLogger("ottla").addHandler(self)
-
-    def __exit__(self, *_: object) -> None:
-        logging.getLogger("ottla").removeHandler(self)
 
 
 def view(watch: Watch, events: deque[str], height: int) -> list[Table]:

@@ -6,6 +6,13 @@ listed. Invariant: a class is made once, so that ``except`` and ``is`` work.
 
 from __future__ import annotations
 
+from ottla.compat._broker_codes import (
+    INVALID_METADATA,
+    OLDER_NAMES,
+    OTHER_CLASSES,
+    RETRIABLE,
+    camel_case,
+)
 from ottla.compat.kafka._error_types import InvalidMetadataError, KafkaError, RetriableError
 from ottla.error_code import ErrorCode
 
@@ -14,31 +21,10 @@ __all__ = ["BrokerResponseError", "by_name", "class_of"]
 # The newest code that kafka-python has a class for.
 _NEWEST = ErrorCode.VOTER_NOT_FOUND
 
-# Kafka's older names, which kafka-python has kept.
-_OLDER_NAMES = {
-    ErrorCode.UNKNOWN_SERVER_ERROR: "UNKNOWN",
-    ErrorCode.NONE: "NO_ERROR",
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: "NOT_LEADER_FOR_PARTITION",
-    ErrorCode.MESSAGE_TOO_LARGE: "MESSAGE_SIZE_TOO_LARGE",
-    ErrorCode.INVALID_TOPIC_EXCEPTION: "INVALID_TOPIC",
-    ErrorCode.INVALID_REPLICA_ASSIGNMENT: "INVALID_REPLICATION_ASSIGNMENT",
-}
-# Classes that no name of Kafka explains.
-_OTHER_CLASSES = {
-    ErrorCode.CORRUPT_MESSAGE: "CorruptRecordError",
-    ErrorCode.INVALID_FETCH_SIZE: "InvalidFetchRequestError",
-    ErrorCode.INVALID_CONFIG: "InvalidConfigurationError",
-}
+_OTHER_CLASSES = {**OTHER_CLASSES, ErrorCode.CORRUPT_MESSAGE: "CorruptRecordError"}
 
-_RETRIABLE = frozenset(
+_RETRIABLE = RETRIABLE | frozenset(
     {
-        ErrorCode.REQUEST_TIMED_OUT,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-        ErrorCode.NOT_CONTROLLER,
         ErrorCode.CONCURRENT_TRANSACTIONS,
         ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
         ErrorCode.INVALID_FETCH_SESSION_EPOCH,
@@ -50,14 +36,10 @@ _RETRIABLE = frozenset(
         ErrorCode.INVALID_SHARE_SESSION_EPOCH,
     }
 )
-_INVALID_METADATA = frozenset(
+_INVALID_METADATA = INVALID_METADATA | frozenset(
     {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.REPLICA_NOT_AVAILABLE,
         ErrorCode.NETWORK_EXCEPTION,
-        ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.LISTENER_NOT_FOUND,
         ErrorCode.FENCED_LEADER_EPOCH,
         ErrorCode.UNKNOWN_LEADER_EPOCH,
@@ -109,9 +91,8 @@ def _bases(code: ErrorCode) -> tuple[type[KafkaError], ...]:
 
 
 def _made(code: ErrorCode) -> type[BrokerResponseError]:
-    message = _OLDER_NAMES.get(code, code.name)
-    camel = "".join(word.capitalize() for word in message.removesuffix("_ERROR").split("_"))
-    name = _OTHER_CLASSES.get(code, f"{camel}Error")
+    message = OLDER_NAMES.get(code, code.name)
+    name = _OTHER_CLASSES.get(code, f"{camel_case(message)}Error")
     description = message.lower().replace("_", " ")
     return type(
         name,

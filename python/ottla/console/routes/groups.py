@@ -6,7 +6,6 @@ Invariant: a reset is planned first, and changes nothing unless changes are allo
 from __future__ import annotations
 
 import dataclasses
-import time
 from typing import Any
 
 from starlette.requests import Request
@@ -16,7 +15,9 @@ from starlette.routing import Route
 from ottla import Admin
 from ottla.cli.groups.all_lags import all_lags
 from ottla.cli.groups.reset import parse_target
+from ottla.cli.groups.trend import Trend
 from ottla.cli.parsing import parse_partition
+from ottla.console.group_trends import GroupTrends
 from ottla.console.query import Query, json_body
 from ottla.console.responses import JSONResponse
 from ottla.console.routes.context import Context
@@ -33,14 +34,15 @@ _MAX_PARTITIONS = 5_000
 
 def routes(context: Context) -> list[Route]:
     """Return the routes."""
-    admin, workers = context.source.admin, context.workers
+    admin, workers, trends = context.source.admin, context.workers, GroupTrends()
 
     async def groups(_: Request) -> Response:
         return JSONResponse(await workers.shared("groups", _SHARED, _groups, admin))
 
     async def group(request: Request) -> Response:
         name = Query(request).required("name")
-        return JSONResponse(await workers.shared(("group", name), _SHARED, _group, admin, name))
+        found = await workers.shared(("group", name), _SHARED, _group, admin, name, trends)
+        return JSONResponse(found)
 
     async def reset(request: Request) -> Response:
         body = await json_body(request)
@@ -82,7 +84,7 @@ def _groups(admin: Admin) -> list[dict[str, Any]]:
     return rows
 
 
-def _group(admin: Admin, name: str) -> dict[str, Any]:
+def _group(admin: Admin, name: str, trends: GroupTrends) -> dict[str, Any]:
     description = admin.describe_groups([name], timeout=_TIMEOUT)[name]
     members = [
         {
@@ -96,9 +98,13 @@ def _group(admin: Admin, name: str) -> dict[str, Any]:
     ]
     has_lag = description.type not in _NO_LAG
     lags = admin.group_lag(name, timeout=_TIMEOUT) if has_lag else []
+    total, by_partition = trends.observe(name, lags)
+    partitions = [
+        dataclasses.asdict(lag) | {"trend": _plain(by_partition.get((lag.topic, lag.partition)))}
+        for lag in list(lags)[:_MAX_PARTITIONS]
+    ]
     return {
         "group_id": name,
-        "time": time.time(),
         "type": description.type,
         "state": description.state,
         "assignor": description.assignor,
@@ -106,5 +112,10 @@ def _group(admin: Admin, name: str) -> dict[str, Any]:
         "members": members,
         "has_lag": has_lag,
         "total": len(lags),
-        "partitions": [dataclasses.asdict(lag) for lag in list(lags)[:_MAX_PARTITIONS]],
+        "partitions": partitions,
+        "trend": _plain(total),
     }
+
+
+def _plain(trend: Trend | None) -> dict[str, Any] | None:
+    return None if trend is None else dataclasses.asdict(trend)

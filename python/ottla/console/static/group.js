@@ -8,22 +8,14 @@ import { repeat } from "./repeat.js";
 import { get, post } from "./stream.js";
 
 const INTERVAL = 3000;
-// The trend covers this window.
-const WINDOW_SECONDS = 60;
 
 /** Shows a group. Returns a function that closes the view. */
 export function openGroup(content, group) {
   const summary = el("p.found", { role: "status" }, "looking up the group …");
   const members = el("section");
   const lags = el("section");
-  const samples = [];
   content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, lags, members, resetForm(group));
-  return repeat(INTERVAL, async () => {
-    const found = await get("/api/group", { name: group });
-    if (!samples.length || samples[samples.length - 1].time !== found.time) samples.push(found);
-    while (samples[0].time < found.time - WINDOW_SECONDS) samples.shift();
-    draw(found);
-  }, (error) => setText(summary, error.message));
+  return repeat(INTERVAL, async () => draw(await get("/api/group", { name: group })), (error) => setText(summary, error.message));
 
   function draw(found) {
     const known = found.partitions.map((each) => each.lag).filter((lag) => lag !== null);
@@ -37,8 +29,8 @@ export function openGroup(content, group) {
       return;
     }
     replace(lags,
-      el("p.big", {}, "lag ", el("b", { id: "total-lag", "data-lag": total }, count(total)), " records", oldest ? `, the oldest of them ${seconds(oldest / 1000)} old` : "", " · ", trendText(trendOf(samples, found.partitions))),
-      found.partitions.length ? table("Lag by partition", ["partition", "committed", "end", "lag", "behind", "read/s", "written/s", "cleared in", "member"], found.partitions.map((each) => partition(each, samples))) : el("p", {}, "The group has committed nothing."),
+      el("p.big", {}, "lag ", el("b", { id: "total-lag", "data-lag": total }, count(total)), " records", oldest ? `, the oldest of them ${seconds(oldest / 1000)} old` : "", " · ", trendText(found.trend)),
+      found.partitions.length ? table("Lag by partition", ["partition", "committed", "end", "lag", "behind", "read/s", "written/s", "cleared in", "member"], found.partitions.map(partition)) : el("p", {}, "The group has committed nothing."),
       found.total > found.partitions.length ? el("p", {}, `+ ${count(found.total - found.partitions.length)} more partitions`) : null);
   }
 }
@@ -50,45 +42,25 @@ function member(each) {
   return [each.instance_id ? `${each.member_id} (${each.instance_id})` : each.member_id, each.client_id, each.host, texts.join("; ") || "nothing"];
 }
 
-function partition(each, samples) {
-  const trend = trendOf(samples, [each]);
+function partition(each) {
+  const trend = each.trend;
   const cell = (text, attributes = {}) => el("td.number", attributes, text);
   return [`${each.topic}-${each.partition}`, cell(count(each.committed)), cell(count(each.end)), cell(count(each.lag), { "data-lag": each.lag ?? "" }),
     cell(each.lag_ms === null ? "–" : seconds(each.lag_ms / 1000)), cell(trend ? number(trend.read) : "–"), cell(trend ? number(trend.written) : "–"),
     cell(trend ? clearedIn(trend) : "–"), each.client_id ? `${each.client_id} at ${(each.host ?? "").replace(/^\//, "")}` : "nobody"];
 }
 
-// The records read and written per second in the partitions of the newest sample, computed from the oldest and the newest sample. Null before there are two samples.
-function trendOf(samples, partitions) {
-  const [first, last] = [samples[0], samples[samples.length - 1]];
-  const time = last.time - first.time;
-  if (!(time > 0)) return null;
-  let [read, written, lag] = [0, 0, 0];
-  first.places ??= new Map(first.partitions.map((each) => [placeOf(each), each]));
-  for (const now of partitions) {
-    const before = first.places.get(placeOf(now));
-    if (!before) continue;
-    written += Math.max(0, now.end - before.end);
-    if (now.committed !== null && before.committed !== null) read += Math.max(0, now.committed - before.committed);
-    lag += now.lag ?? 0;
-  }
-  return { read: read / time, written: written / time, lag };
-}
+const STATES = { keeping_up: "keeps up", not_shrinking: "never", unknown: "not known yet" };
 
-function placeOf({ topic, partition }) {
-  return `${topic}\n${partition}`;
-}
-
-function clearedIn({ read, written, lag }) {
-  if (!lag) return "clear";
-  return read > written ? seconds(lag / (read - written)) : "never";
+function clearedIn({ state, seconds_to_clear: left }) {
+  return state === "shrinking" ? seconds(left) : STATES[state];
 }
 
 function trendText(trend) {
-  if (!trend) return "measuring its trend …";
-  const rates = `${number(trend.read)} read and ${number(trend.written)} written per second`;
-  if (!trend.lag) return rates;
-  return trend.read > trend.written ? `${rates}, cleared in ${clearedIn(trend)}` : `${rates}: it is not shrinking`;
+  if (!trend) return "nothing is committed";
+  const rates = [[trend.read, "read"], [trend.written, "written"]].filter(([rate]) => rate !== null).map(([rate, verb]) => `${number(rate)} ${verb}`);
+  const sentence = { keeping_up: "the group keeps up", shrinking: `cleared in ${clearedIn(trend)}`, not_shrinking: "the lag is not shrinking", unknown: "whether it shrinks is not known yet" }[trend.state];
+  return rates.length ? `${rates.join(" and ")} per second: ${sentence}` : sentence;
 }
 
 // Plans a reset, shows the plan, and applies it if the console allows changes.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::{Duration, Instant};
 
 use crate::cluster::Client;
@@ -148,7 +148,7 @@ fn topic_error(snapshot: &Snapshot, name: &Arc<str>) -> Option<Error> {
     match snapshot.topic(name) {
         Some(topic) if topic.error == ErrorCode::None => None,
         Some(topic) if topic.error != ErrorCode::UnknownTopicOrPartition => {
-            Some(Error::from_code(topic.error).topic(name))
+            Some(Error::from_code(topic.error).lacking(ApiKey::Metadata, name).topic(name))
         }
         _ => Some(missing_topic().topic(name)),
     }

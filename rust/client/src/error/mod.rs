@@ -7,6 +7,7 @@ mod context;
 mod convert;
 mod kind;
 mod outlook;
+pub mod permission;
 pub mod proof;
 pub mod recovery;
 pub mod repetition;

@@ -8,11 +8,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::offset_commit::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponse,
 };
 use ottla_protocol::wire::Uuid;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Duration;
 
 use super::{
@@ -206,7 +206,8 @@ fn process_response(
                 ErrorCode::None => Ok(()),
                 code if is_about_member(code) => return Err(commit_error(code, coordinator, member)),
                 code => {
-                    let error = coordinator.refusal(code).at(topic, partition.partition_index);
+                    let error = coordinator.refusal(code).lacking(ApiKey::OffsetCommit, topic);
+                    let error = error.at(topic, partition.partition_index);
                     Err(if proves_no_commit(code) { error } else { error.maybe_done() })
                 }
             };
@@ -243,7 +244,10 @@ fn commit_error(code: ErrorCode, coordinator: &Coordinator, member: &ConsumerGro
             "this member was removed from the group, and other members may own its partitions: poll \
              more often than max.poll.interval.ms, or process fewer records per poll",
         ),
-        _ => return coordinator.refusal(code).prefixed(format_args!("group {}", member.group_id)),
+        _ => {
+            let error = coordinator.refusal(code).lacking(ApiKey::OffsetCommit, &member.group_id);
+            return error.prefixed(format_args!("group {}", member.group_id));
+        }
     };
     coordinator.refusal(code).prefixed(format_args!("group {}: {advice}", member.group_id)).as_kind(kind)
 }

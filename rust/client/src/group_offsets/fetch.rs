@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
     OffsetFetchResponse, OffsetFetchResponsePartitions,
 };
 use ottla_protocol::wire::Uuid;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Duration;
 
 use super::{CommittedOffset, RequestTopics, is_about_member, recover};
@@ -118,7 +118,9 @@ impl OffsetFetch<'_> {
         requested: Option<&RequestTopics<'_>>,
     ) -> Result<()> {
         let refusal = |code: ErrorCode| {
-            coordinator.refusal(code).prefixed(format_args!("group {}", self.member.group_id))
+            let group = &self.member.group_id;
+            let error = coordinator.refusal(code).lacking(ApiKey::OffsetFetch, group);
+            error.prefixed(format_args!("group {group}"))
         };
         ErrorCode::from(response.error_code).ok().map_err(refusal)?;
         let mut retriable = None;
@@ -138,7 +140,8 @@ impl OffsetFetch<'_> {
                     return Err(refusal(code));
                 }
                 if code != ErrorCode::None {
-                    let error = coordinator.refusal(code).at(&topic, partition.partition_index);
+                    let error = coordinator.refusal(code).lacking(ApiKey::OffsetFetch, &topic);
+                    let error = error.at(&topic, partition.partition_index);
                     if !error.may_pass() {
                         return Err(error);
                     }

@@ -1,6 +1,6 @@
 //! Errors for missing topics and for partitions without a leader.
 
-use ottla_protocol::ErrorCode;
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use crate::error::Error;
 use crate::metadata::Snapshot;
@@ -17,7 +17,9 @@ pub(crate) fn no_leader(snapshot: &Snapshot, topic: &str, partition: i32) -> Err
     let error = match snapshot.topic(topic) {
         None => missing_topic(),
         Some(known) if known.error == E::UnknownTopicOrPartition => missing_topic(),
-        Some(known) if known.error != E::None => Error::from_code(known.error),
+        Some(known) if known.error != E::None => {
+            Error::from_code(known.error).lacking(ApiKey::Metadata, topic)
+        }
         Some(known) => match known.partition(partition) {
             None => {
                 let count = known.partitions.len();

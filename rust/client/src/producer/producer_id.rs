@@ -4,8 +4,8 @@
 //! Invariant: one request at a time, with a pause in between. A permanent error fails the batches
 //! that wait, once; new records cause a new request.
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::init_producer_id::InitProducerIdRequest;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
@@ -102,6 +102,6 @@ async fn init_producer_id(client: &Client, leader: Option<i32>) -> Result<Produc
         ErrorCode::None => {
             Ok(ProducerIdAndEpoch { id: response.producer_id, epoch: response.producer_epoch })
         }
-        code => Err(Error::from_code(code)),
+        code => Err(Error::from_code(code).lacking(ApiKey::InitProducerId, "")),
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Invariant: a number that the metadata does not confirm is left out.
 
-use ottla_protocol::ErrorCode;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Duration;
 
 use super::refused_writes::{Notice, RefusedPartition};
@@ -20,7 +20,7 @@ pub(super) fn refusal(
     (code, message): (ErrorCode, Option<&str>),
     broker: i32,
 ) -> Error {
-    let error = Error::from_code(code).broker(broker);
+    let error = Error::from_code(code).lacking(ApiKey::Produce, &partition.0).broker(broker);
     // A broker that adds a message means something else than its replicas, such as a transaction that it
     // could not verify.
     if let Some(message) = message.filter(|message| !message.is_empty()) {

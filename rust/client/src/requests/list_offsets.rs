@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsTopic,
 };
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
@@ -153,8 +153,8 @@ impl Client {
             for result in topic.partitions {
                 let ListOffsetsPartitionResponse { offset, timestamp, leader_epoch, .. } = result;
                 let listed = ListedOffset { offset, timestamp, leader_epoch };
-                let listed =
-                    ErrorCode::from(result.error_code).ok().map(|()| listed).map_err(Error::from_code);
+                let refusal = |code| Error::from_code(code).lacking(ApiKey::ListOffsets, &name);
+                let listed = ErrorCode::from(result.error_code).ok().map(|()| listed).map_err(refusal);
                 results.push(((Arc::clone(&name), result.partition_index), listed));
             }
         }

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::offset_for_leader_epoch::{
     OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic,
 };
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Result};
@@ -61,8 +61,8 @@ impl Client {
                     end_offset: partition_result.end_offset,
                 };
                 let partition = (Arc::clone(&name), partition_result.partition);
-                let end =
-                    ErrorCode::from(partition_result.error_code).ok().map(|()| end).map_err(Error::from_code);
+                let refusal = |code| Error::from_code(code).lacking(ApiKey::OffsetForLeaderEpoch, &name);
+                let end = ErrorCode::from(partition_result.error_code).ok().map(|()| end).map_err(refusal);
                 results.push((partition, end));
             }
         }

@@ -178,10 +178,9 @@ impl Operation {
     }
 }
 
-/// The error for a code inside a response, with the broker's message, which is escaped for terminals.
+/// Adds a broker's message to the error for its code, escaped for terminals.
 #[must_use]
-pub fn error_of(code: ErrorCode, message: Option<&str>) -> Error {
-    let error = Error::from_code(code);
+pub fn with_broker_message(error: Error, message: Option<&str>) -> Error {
     match message {
         None | Some("") => error,
         Some(message) => error.prefixed(printable(message.trim_end().trim_end_matches('.'))),

@@ -4,6 +4,7 @@
 //! tools prompt for it.
 
 use crate::error::{Error, Kind};
+use crate::shell;
 
 /// A store format other than PEM.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub(super) fn reject_type(key: &str, store_type: &str, location: &str) -> Error 
 
 impl Format {
     fn conversion(self, key: &str, path: &str) -> String {
-        let path = shell_quote(path);
+        let path = shell::quote(path);
         if key.starts_with("ssl.truststore") {
             let command = match self {
                 Self::Java(_) => format!("keytool -list -rfc -keystore {path} > ca.pem"),
@@ -77,10 +78,4 @@ impl Format {
             Self::Pkcs12 => " (with -legacy if OpenSSL 3 reports that its encryption is unsupported)",
         }
     }
-}
-
-/// Quotes a path for a shell, if necessary.
-fn shell_quote(path: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@%:=,".contains(c);
-    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }

@@ -71,7 +71,7 @@ fn each_error_of_join_group_is_a_transition() {
         assert_eq!((&*request.member_id, subscription.generation), expected);
     }
     for (code, kind, message) in [
-        (E::GroupAuthorizationFailed, Kind::Authorization, "READ"),
+        (E::GroupAuthorizationFailed, Kind::Authorization, "lacks Read"),
         (E::GroupMaxSizeReached, Kind::Broker, "group.max.size"),
         (E::InconsistentGroupProtocol, Kind::Broker, "do not share an assignor with range"),
         (E::Unknown(12_345), Kind::Broker, "group g"),

@@ -99,7 +99,7 @@ fn each_error_of_a_heartbeat_is_a_transition() {
         assert_eq!(harness.complete_assignment().1, partitions(&["t-0", "t-1"]));
     }
     for (code, kind, message) in [
-        (E::GroupAuthorizationFailed, Kind::Authorization, "READ"),
+        (E::GroupAuthorizationFailed, Kind::Authorization, "lacks Read"),
         (E::TopicAuthorizationFailed, Kind::Authorization, "group g"),
         (E::GroupMaxSizeReached, Kind::Broker, "group.max.size"),
         (E::UnreleasedInstanceId, Kind::Broker, "group.instance.id=i"),

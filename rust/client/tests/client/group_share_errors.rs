@@ -47,7 +47,7 @@ fn each_error_of_a_heartbeat_is_a_transition() {
         assert_eq!(all_assigned(&mut harness), partitions(&["t-0", "t-1"]));
     }
     for (code, kind, message) in [
-        (E::GroupAuthorizationFailed, Kind::Authorization, "READ"),
+        (E::GroupAuthorizationFailed, Kind::Authorization, "lacks Read"),
         (E::TopicAuthorizationFailed, Kind::Authorization, "group g"),
         (E::GroupMaxSizeReached, Kind::Broker, "group.max.size"),
         (E::GroupIdNotFound, Kind::Broker, "not a share group"),

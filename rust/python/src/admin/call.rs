@@ -5,8 +5,11 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::requests::untyped::{Destination, Operation, UntypedRequest, UntypedResponse, error_of};
-use ottla_client::{Client, ListedOffset, Result, TopicPartition};
+use ottla_client::error::permission::either;
+use ottla_client::requests::untyped::{
+    Destination, Operation, UntypedRequest, UntypedResponse, with_broker_message,
+};
+use ottla_client::{Client, Error, ListedOffset, Result, TopicPartition};
 use ottla_protocol::{ApiKey, ErrorCode};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -154,6 +157,8 @@ impl AdminCall {
 /// Args:
 ///     code: Kafka's error code.
 ///     message: what the broker says about it, or None.
+///     api: Kafka's name of the API of the refused request, or None.
+///     resource: the group that the request is about, or None.
 ///     topic: the topic, or None.
 ///     partition: the partition, or None.
 ///     maybe_done: whether the operation may have taken effect nevertheless.
@@ -161,16 +166,27 @@ impl AdminCall {
 /// Returns:
 ///     The exception.
 #[pyfunction]
-#[pyo3(signature = (code, message=None, *, topic=None, partition=None, maybe_done=false))]
+#[pyo3(signature = (code, message=None, *, api=None, resource=None, topic=None, partition=None, maybe_done=false))]
 pub(crate) fn error_of_code(
     py: Python<'_>,
     code: i16,
     message: Option<&str>,
+    api: Option<&str>,
+    resource: Option<&str>,
     topic: Option<&str>,
     partition: Option<i32>,
     maybe_done: bool,
 ) -> PyResult<Py<PyAny>> {
-    let error = error_of(ErrorCode::from(code), message);
+    let code = ErrorCode::from(code);
+    let error = Error::from_code(code);
+    let error = match api {
+        Some(api) => {
+            let name = either(code, topic.unwrap_or_default(), resource.unwrap_or_default());
+            error.lacking(api_of(api)?, name)
+        }
+        None => error,
+    };
+    let error = with_broker_message(error, message);
     let error = match (topic, partition) {
         (Some(topic), Some(partition)) => error.at(&Arc::from(topic), partition),
         (Some(topic), None) => error.topic(topic),
@@ -179,10 +195,14 @@ pub(crate) fn error_of_code(
     errors::value(py, &if maybe_done { error.maybe_done() } else { error })
 }
 
+fn api_of(name: &str) -> PyResult<ApiKey> {
+    let known = ApiKey::ALL.iter().copied().find(|known| known.name() == name);
+    known.ok_or_else(|| PyValueError::new_err(format!("no API is named {name:?}")))
+}
+
 fn convert(requests: Vec<RequestArguments<'_>>) -> PyResult<Vec<UntypedRequest>> {
     let convert = |(api, to, bodies, max_version, changes, check_only): RequestArguments<'_>| {
-        let known = ApiKey::ALL.iter().copied().find(|known| known.name() == api);
-        let api = known.ok_or_else(|| PyValueError::new_err(format!("no API is named {api:?}")))?;
+        let api = api_of(&api)?;
         let to = match to.extract::<i32>() {
             Ok(broker) => Destination::Broker(broker),
             Err(_) => match &*to.extract::<String>()? {

@@ -69,7 +69,7 @@ class GroupCalls(AdminCalls):
         del group_coordinator_id
         found = (await translated(self._started().list_group_offsets([group_id])))[group_id]
         offsets = {
-            TopicPartition(*partition): OffsetAndMetadata(item.offset, item.metadata)
+            TopicPartition(*partition): OffsetAndMetadata(item.offset, item.metadata or "")
             for partition, item in found.items()
         }
         if partitions is None:

@@ -11,8 +11,9 @@ from typing import Any
 
 from ottla.admin import GroupDescription, group_descriptions, groups
 from ottla.admin import MemberDescription as OttlaMember
+from ottla.admin.coordinators import group_coordinators
 from ottla.admin.destinations import TopicPartition as Place
-from ottla.admin.destinations import broker_ids, group_coordinators
+from ottla.admin.destinations import broker_ids
 from ottla.admin.items import Results, error_of
 from ottla.admin.operation_call import Body, Call, Request
 from ottla.compat.confluent_kafka._errors import kafka_error
@@ -165,7 +166,7 @@ async def _listings(call: Call) -> tuple[list[ConsumerGroupListing], list[KafkaE
     for broker, response in zip(brokers, responses, strict=True):
         if isinstance(response, OttlaError):
             failed.append(kafka_error(response))
-        elif error := error_of(response.body, f"the groups of broker {broker}"):
+        elif error := error_of(response.body, f"the groups of broker {broker}", api="ListGroups"):
             failed.append(kafka_error(error))
         else:
             listings = map(_listing, response.body["groups"])

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ottla.admin import CommittedOffset, group_offsets
+from ottla.admin.coordinators import to_coordinators
 from ottla.admin.destinations import TopicPartition as Place
-from ottla.admin.destinations import partitions_by_topic, to_coordinators
+from ottla.admin.destinations import partitions_by_topic
 from ottla.admin.items import Results, error_of, is_repeated
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.compat.confluent_kafka._commit_metadata import returned, written
@@ -159,12 +160,16 @@ async def _list(
     def read(response: Response, _: list[str]) -> Results[str, ConsumerGroupTopicPartitions]:
         groups = response.body.get("groups")
         body = next((e for e in groups if e["group_id"] == group), {}) if groups else response.body
-        if body.get("error_code") and (error := error_of(body, f"group {group}")):
+        if body.get("error_code") and (
+            error := error_of(body, f"group {group}", api="OffsetFetch", resource=group)
+        ):
             return {group: error}
         found: list[TopicPartition] = []
         for topic in body.get("topics", ()):
             for each in topic["partitions"]:
-                failed = error_of(each, topic=topic["name"], partition=each["partition_index"])
+                failed = error_of(
+                    each, api="OffsetFetch", topic=topic["name"], partition=each["partition_index"]
+                )
                 if failed and is_repeated(failed):
                     return {group: failed}
                 found.append(_committed(topic["name"], each, failed))

@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from ottla.admin.destinations import group_coordinators, metadata
+from ottla.admin.coordinators import group_coordinators
+from ottla.admin.destinations import metadata
 from ottla.admin.items import error_of
 from ottla.admin.operation_call import Body, Call, Request
 from ottla.compat.confluent_kafka._errors import kafka_exception
@@ -156,7 +157,11 @@ async def _ids(call: Call, brokers: list[int], wanted: str | None) -> dict[int, 
     ids: dict[int, list[str]] = {}
     responses = await call.send([Request("ListGroups", {}, broker) for broker in brokers])
     for broker, response in zip(brokers, responses, strict=True):
-        error = response if isinstance(response, OttlaError) else error_of(response.body)
+        error = (
+            response
+            if isinstance(response, OttlaError)
+            else error_of(response.body, api="ListGroups")
+        )
         if error is not None:
             raise kafka_exception(error)
         assert not isinstance(response, OttlaError)

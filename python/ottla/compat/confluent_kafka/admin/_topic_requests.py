@@ -98,7 +98,9 @@ def _results_of(field: str) -> Any:
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
-            each["name"]: error_of(each, topic=each["name"], maybe_done=response.is_repeated)
+            each["name"]: error_of(
+                each, api="CreateTopics", topic=each["name"], maybe_done=response.is_repeated
+            )
             for each in response.body[field]
         }
 

@@ -30,17 +30,25 @@ class _Client:
 
 
 class TokenSource:
-    """A token and its renewal, for both twins."""
+    """A token and its renewal, for both twins.
+
+    Args:
+        logical_cluster: the registry's logical cluster.
+        max_retries: how often a provider that fails is asked again.
+        retries_wait_ms: the pause before the first repetition, in milliseconds.
+        retries_max_wait_ms: the longest pause, in milliseconds.
+        identity_pool: identity pools, separated by commas; None for none.
+    """
 
     session: Any
 
     def __init__(
         self,
         logical_cluster: str,
-        identity_pool: str | None,
         max_retries: int,
         retries_wait_ms: int,
         retries_max_wait_ms: int,
+        identity_pool: str | None = None,
     ) -> None:
         self.logical_cluster = logical_cluster
         self.identity_pool = identity_pool
@@ -92,7 +100,7 @@ class TokenSource:
 
 
 class OpenIdSource(TokenSource):
-    """Tokens of an OpenID provider."""
+    """Tokens of an OpenID provider; the settings are those of ``TokenSource``."""
 
     def __init__(
         self,
@@ -100,15 +108,10 @@ class OpenIdSource(TokenSource):
         client_secret: str,
         scope: str,
         token_endpoint: str,
-        logical_cluster: str,
-        max_retries: int,
-        retries_wait_ms: int,
-        retries_max_wait_ms: int,
-        identity_pool: str | None = None,
+        *settings: Any,
+        **named_settings: Any,
     ) -> None:
-        super().__init__(
-            logical_cluster, identity_pool, max_retries, retries_wait_ms, retries_max_wait_ms
-        )
+        super().__init__(*settings, **named_settings)
         self.client = _Client(client_id, client_secret, scope)
         self.token_endpoint = token_endpoint
 
@@ -126,20 +129,18 @@ class OpenIdSource(TokenSource):
 
 
 class AzureSource(TokenSource):
-    """Tokens of Azure's metadata service."""
+    """Tokens of Azure's metadata service; the retries are those of ``TokenSource``."""
 
     def __init__(
         self,
         token_endpoint: str,
         logical_cluster: str,
         identity_pool: str | None,
-        max_retries: int,
-        retries_wait_ms: int,
-        retries_max_wait_ms: int,
+        *retries: Any,
+        **named_retries: Any,
     ) -> None:
-        super().__init__(
-            logical_cluster, identity_pool, max_retries, retries_wait_ms, retries_max_wait_ms
-        )
+        super().__init__(logical_cluster, *retries, **named_retries)
+        self.identity_pool = identity_pool
         self.token_endpoint = token_endpoint
 
     def token_expired(self) -> bool:

@@ -52,7 +52,7 @@ class GroupOffsets(Partitions):
             (partition[0], partition[1]): admin.CommittedOffset(
                 int(each.offset or 0),
                 each.leader_epoch if each.leader_epoch >= 0 else None,
-                each.metadata or "",
+                each.metadata,
             )
             for partition, each in offsets.items()
         }

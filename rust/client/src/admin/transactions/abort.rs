@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::write_txn_markers::{
     WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest,
 };
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Duration;
 
 use super::OpenTransaction;
@@ -73,15 +73,8 @@ async fn send(
         return Err(Error::new(Kind::Protocol, "the response lacks the partition").maybe_done());
     };
     let code = ErrorCode::from(result.error_code);
-    code.ok().map_err(|code| {
-        let error = Error::from_code(code).at(topic, *partition);
-        match code {
-            ErrorCode::ClusterAuthorizationFailed => {
-                error.prefixed("the principal needs ClusterAction on the cluster")
-            }
-            _ => error,
-        }
-    })
+    code.ok()
+        .map_err(|code| Error::from_code(code).lacking(ApiKey::WriteTxnMarkers, "").at(topic, *partition))
 }
 
 fn none_starts_at((topic, partition): &TopicPartition, offset: i64, open: &[OpenTransaction]) -> Error {

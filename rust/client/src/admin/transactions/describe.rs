@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_transactions::{DescribeTransactionsRequest, TransactionState};
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Duration;
 
 use crate::cluster::{Client, CoordinatorKind};
@@ -74,7 +74,10 @@ pub(crate) async fn describe_on(
         let id = state.transactional_id.clone();
         let result = match ErrorCode::from(state.error_code) {
             ErrorCode::None => Ok(description(state)),
-            code => Err(Error::from_code(code).prefixed(format_args!("transactional id {id}"))),
+            code => {
+                let error = Error::from_code(code).lacking(ApiKey::DescribeTransactions, &id);
+                Err(error.prefixed(format_args!("transactional id {id}")))
+            }
         };
         (id, result)
     });

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::end_txn::EndTxnRequest;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::task::JoinSet;
 use tokio::time::Duration;
 
@@ -95,6 +95,9 @@ async fn send(connection: &Connection, prepared: PreparedTransaction, commit: bo
             let message = format!("transactional id {id}: {code}, the outcome is unknown");
             Err(Error::with_code(ErrorCode::CoordinatorNotAvailable, message))
         }
-        code => Err(Error::from_code(code).prefixed(format_args!("transactional id {id}"))),
+        code => {
+            let error = Error::from_code(code).lacking(ApiKey::EndTxn, id);
+            Err(error.prefixed(format_args!("transactional id {id}")))
+        }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::init_producer_id::InitProducerIdRequest;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Duration;
 
 use crate::cluster::{Client, CoordinatorKind};
@@ -69,6 +69,9 @@ async fn send(connection: &Connection, id: &str) -> Result<FencedProducer> {
             let message = format!("transactional id {id}: its transaction ended meanwhile");
             Err(Error::with_code(ErrorCode::ConcurrentTransactions, message))
         }
-        code => Err(Error::from_code(code).prefixed(format_args!("transactional id {id}"))),
+        code => {
+            let error = Error::from_code(code).lacking(ApiKey::InitProducerId, id);
+            Err(error.prefixed(format_args!("transactional id {id}")))
+        }
     }
 }

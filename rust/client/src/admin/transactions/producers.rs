@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_producers::{
     DescribeProducersRequest, ProducerState as WireState, TopicRequest,
 };
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
@@ -63,8 +63,8 @@ pub(crate) async fn describe_producers_on(
         for partition in topic.partitions {
             let producers = partition.active_producers.into_iter().map(producer).collect();
             let key = (Arc::clone(&name), partition.partition_index);
-            let producers =
-                ErrorCode::from(partition.error_code).ok().map(|()| producers).map_err(Error::from_code);
+            let refusal = |code| Error::from_code(code).lacking(ApiKey::DescribeProducers, &name);
+            let producers = ErrorCode::from(partition.error_code).ok().map(|()| producers).map_err(refusal);
             results.push((key, producers));
         }
     }

@@ -96,7 +96,7 @@ fn coordinators(response: FindCoordinatorResponse, keys: &[&str]) -> Vec<Found> 
 fn check(found: Found, kind: CoordinatorKind) -> Result<FoundCoordinator> {
     ErrorCode::from(found.error_code).ok().map_err(|code| {
         let what = format!("no coordinator of the {} {}", kind.name(), found.key);
-        Error::from_code(code).prefixed(what)
+        Error::from_code(code).lacking(ApiKey::FindCoordinator, &found.key).prefixed(what)
     })?;
     match u16::try_from(found.port) {
         Ok(port @ 1..) => Ok((found.node_id, Endpoint { host: found.host, port })),

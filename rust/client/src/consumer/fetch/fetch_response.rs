@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::records::AbortedTransactions;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Instant;
 
 use super::broker_state::{InFlightFetch, InFlightPartition};
@@ -240,7 +240,7 @@ impl Fetcher {
     ) -> Result<()> {
         self.shared.back_off(state, now);
         let (topic, partition) = &requested.partition;
-        let error = Error::from_code(code).at(topic, *partition).broker(broker);
+        let error = Error::from_code(code).lacking(ApiKey::Fetch, topic).at(topic, *partition).broker(broker);
         let since = state.failing_since.unwrap_or(now);
         self.shared.client.record_failure(format_args!("reading {topic}"), &error, since);
         let from_leader = state.preferred_replica.take().is_none_or(|(preferred, _)| preferred != broker);

@@ -1,6 +1,6 @@
 //! Errors that keep a member out of its group, with advice, and whether a retry can succeed.
 
-use ottla_protocol::ErrorCode;
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::settings::{GroupSettings, millis};
 use crate::config::GroupProtocol;
@@ -52,7 +52,11 @@ pub(super) fn membership_error(settings: &GroupSettings, code: ErrorCode, messag
         E::UnreleasedInstanceId => format!(
             "group.instance.id={instance} still belongs to another member of group {group}: if that one has stopped without closing, it is released when its session expires, after 45 s by default (group.consumer.session.timeout.ms of the brokers)"
         ),
-        E::GroupAuthorizationFailed => format!("not authorized to use group {group}: grant READ on it"),
+        E::GroupAuthorizationFailed => {
+            let error = Error::from_code(code).lacking(ApiKey::JoinGroup, group);
+            let text = with_broker_message(error.message().to_owned(), message);
+            return error.with_message(text);
+        }
         E::InconsistentGroupProtocol => format!(
             "the members of group {group} do not share an assignor with {}, or it is not a group of consumers",
             settings.assignors.iter().map(|assignor| assignor.name()).collect::<Vec<_>>().join(", ")

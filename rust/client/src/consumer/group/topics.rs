@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 use ottla_protocol::wire::Uuid;
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Result};
@@ -36,12 +36,14 @@ pub(super) async fn names_of(client: &Client, ids: &[Uuid]) -> Result<()> {
 pub(super) fn rejected_topics(snapshot: &Snapshot, names: &[Arc<str>]) -> BTreeMap<Arc<str>, Error> {
     let rejected = names.iter().filter_map(|name| {
         let code = snapshot.topic(name)?.error;
-        let message = match code {
-            ErrorCode::TopicAuthorizationFailed => "not authorized to read the subscribed topic",
-            ErrorCode::InvalidTopicException => "the subscribed topic name is invalid",
+        let error = match code {
+            ErrorCode::TopicAuthorizationFailed => Error::from_code(code).lacking(ApiKey::Fetch, name),
+            ErrorCode::InvalidTopicException => {
+                Error::with_code(code, "the subscribed topic name is invalid")
+            }
             _ => return None,
         };
-        Some((Arc::clone(name), Error::with_code(code, message).topic(name)))
+        Some((Arc::clone(name), error.topic(name)))
     });
     rejected.collect()
 }

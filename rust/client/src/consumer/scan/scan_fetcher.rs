@@ -7,7 +7,7 @@ mod data_loss;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -216,6 +216,7 @@ impl ScanFetcher {
             };
             if response.error != ErrorCode::None {
                 let error = Error::from_code(response.error)
+                    .lacking(ApiKey::Fetch, &cursor.partition.0)
                     .at(&cursor.partition.0, cursor.partition.1)
                     .broker(broker);
                 let follower = cursor.back_to_leader(broker);

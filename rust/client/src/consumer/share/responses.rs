@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::share_acknowledge::ShareAcknowledgeResponse;
 use ottla_protocol::messages::share_fetch::{AcquiredRecords, ShareFetchResponse};
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::{Duration, Instant};
 
 use super::acknowledgements::{AcknowledgeType, Acknowledgement, PartitionAcknowledgements};
@@ -272,7 +272,10 @@ impl ShareState {
         now: Instant,
         backoff: impl Fn(u32) -> Duration,
     ) {
-        let error = Error::from_code(code).at(&partition.0, partition.1).broker(leader);
+        let error = Error::from_code(code)
+            .lacking(ApiKey::ShareFetch, &partition.0)
+            .at(&partition.0, partition.1)
+            .broker(leader);
         let error = with_broker_message(error, message.as_deref());
         let first = PartitionFailures { count: 0, since: now, retry_at: now, last: error.clone() };
         let failures = self.failing.entry(id).or_insert(first);

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::add_partitions_to_txn::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, AddPartitionsToTxnTopic,
 };
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::TransactionManager;
 use super::error_class::TransactionRequest;
@@ -17,6 +17,7 @@ use super::partition_results::PartitionResults;
 use super::request_attempts::{Attempts, RequestFailure};
 use crate::cluster::{Coordinator, CoordinatorKind};
 use crate::error::Result;
+use crate::error::permission::either;
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::producer::inner::ProducerInner;
 use crate::topic_partition::TopicPartition;
@@ -99,7 +100,9 @@ fn process_response(
                 // Another partition's error is why this one was not attempted.
                 ErrorCode::None | ErrorCode::OperationNotAttempted => Ok(()),
                 code => {
-                    let error = with_advice(coordinator.refusal(code), code);
+                    let lacks = either(code, &name, request.v3_and_below_transactional_id.as_str());
+                    let error = coordinator.refusal(code).lacking(ApiKey::AddPartitionsToTxn, lacks);
+                    let error = with_advice(error, code);
                     Err(error.at(&name, partition.partition_index))
                 }
             });

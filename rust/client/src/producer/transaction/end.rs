@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::end_txn::EndTxnRequest;
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::error_class::{ErrorClass, TransactionRequest};
 use super::fencing::{explain, is_ambiguous, with_advice_if_clear};
@@ -159,8 +159,13 @@ async fn send(
             Ok(Some(ProducerIdAndEpoch { id: response.producer_id, epoch: response.producer_epoch }))
         }
         ErrorCode::None => Ok(None),
-        code if request.committed => Err(with_advice_if_clear(coordinator.refusal(code), code, protocol)),
-        code => Err(with_advice(coordinator.refusal(code), code)),
+        code => {
+            let error = coordinator.refusal(code).lacking(ApiKey::EndTxn, &request.transactional_id);
+            Err(match request.committed {
+                true => with_advice_if_clear(error, code, protocol),
+                false => with_advice(error, code),
+            })
+        }
     }
 }
 

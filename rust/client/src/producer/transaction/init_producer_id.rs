@@ -3,8 +3,8 @@
 //! Invariant: a producer that has an id asks for the next epoch of this id (KIP-360), so that it fails if a
 //! newer producer has fenced it.
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::init_producer_id::InitProducerIdRequest;
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::TransactionManager;
 use super::error_class::TransactionRequest;
@@ -54,7 +54,10 @@ async fn send(
         ErrorCode::None => {
             Ok(ProducerIdAndEpoch { id: response.producer_id, epoch: response.producer_epoch })
         }
-        code => Err(with_advice(coordinator.refusal(code), code)),
+        code => {
+            let error = coordinator.refusal(code).lacking(ApiKey::InitProducerId, manager.transactional_id());
+            Err(with_advice(error, code))
+        }
     }
 }
 
@@ -63,9 +66,6 @@ pub(in crate::producer) fn with_advice(error: Error, code: ErrorCode) -> Error {
     let advice = match code {
         ErrorCode::InvalidTransactionTimeout => {
             "transaction.timeout.ms is above the brokers' transaction.max.timeout.ms: lower it"
-        }
-        ErrorCode::TransactionalIdAuthorizationFailed => {
-            "the principal needs Write and Describe on this transactional id"
         }
         ErrorCode::ProducerFenced | ErrorCode::InvalidProducerEpoch => {
             "a newer producer with this transactional.id has taken over, or the transaction was open for longer than transaction.timeout.ms and the brokers aborted it; close this producer, and create another one"

@@ -9,13 +9,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::add_offsets_to_txn::AddOffsetsToTxnRequest;
 use ottla_protocol::messages::txn_offset_commit::{
     TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 };
 use ottla_protocol::wire::Uuid;
+use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Instant;
 
 use super::error_class::{ErrorClass, TransactionRequest};
@@ -25,6 +25,7 @@ use super::partition_results::PartitionResults;
 use super::request_attempts::{Attempts, RequestFailure};
 use super::{TransactionManager, TransactionProtocol};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
+use crate::error::permission::either;
 use crate::error::{Error, Kind, Outlook, Result};
 use crate::group_offsets::ConsumerGroupMetadata;
 use crate::group_offsets::{
@@ -108,7 +109,11 @@ async fn add_group(
     coordinator.throttle(response.throttle_time_ms);
     match ErrorCode::from(response.error_code) {
         ErrorCode::None => Ok(()),
-        code => Err(with_advice(coordinator.refusal(code), code)),
+        code => {
+            let lacks = if code == ErrorCode::GroupAuthorizationFailed { group } else { id };
+            let error = coordinator.refusal(code).lacking(ApiKey::AddOffsetsToTxn, lacks);
+            Err(with_advice(error, code))
+        }
     }
 }
 
@@ -206,7 +211,13 @@ impl OffsetCommit<'_> {
                 results.add(match ErrorCode::from(partition.error_code) {
                     ErrorCode::None => Ok(()),
                     code => {
-                        let error = offset_error(coordinator.refusal(code), code, self.protocol);
+                        let other = match code {
+                            ErrorCode::TransactionalIdAuthorizationFailed => self.transactional_id,
+                            _ => &self.member.group_id,
+                        };
+                        let lacks = either(code, name, other);
+                        let error = coordinator.refusal(code).lacking(ApiKey::TxnOffsetCommit, lacks);
+                        let error = offset_error(error, code, self.protocol);
                         let error = error.at(name, partition.partition_index);
                         if is_unknown_topic(code) {
                             let key = (Arc::clone(name), partition.partition_index);

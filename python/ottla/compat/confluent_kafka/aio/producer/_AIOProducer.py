@@ -166,10 +166,7 @@ class AIOProducer:
         self, future: asyncio.Future[Message], error: KafkaError | None, message: Message
     ) -> None:
         if threading.get_ident() == self._loop_thread:
-            if error is None and not future.done():
-                future.set_result(message)
-            else:
-                _complete(future, error, message)
+            _complete(future, error, message)
             return
         try:
             self._loop.call_soon_threadsafe(_complete, future, error, message)

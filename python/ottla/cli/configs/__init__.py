@@ -1,4 +1,4 @@
-"""``ottla configs``: show and alter the configuration of topics, brokers and groups."""
+"""``ottla configs``: show, compare and alter the configuration of topics, brokers and groups."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable
 
 from ottla.admin import Alteration, Append, ConfigEntry, ConfigResource, Subtract
+from ottla.cli.configs import diff
+from ottla.cli.configs.arguments import ALL, TYPES, resource_of, source_text
+from ottla.cli.messages import say_error
 from ottla.cli.resources import (
     Subcommands,
     add_dry_run,
@@ -16,31 +19,24 @@ from ottla.cli.resources import (
     print_plan,
     show,
 )
+from ottla.cli.suggestions import suggestion
 from ottla.cli.tables import Table
 from ottla.errors import ConfigError
 
-_TYPES = {
-    "topic": "topic",
-    "broker": "broker",
-    "broker-logger": "broker_logger",
-    "group": "group",
-    "client-metrics": "client_metrics",
-}
-# The name that stands for the defaults of all brokers.
-_ALL = "default"
 _SETTING = re.compile(r"(?P<key>[^=]+?)(?P<operation>[+-]?)=(?P<value>.*)", re.DOTALL)
 
 
 def add(commands: Subcommands) -> None:
     """Add the command and its subcommands."""
-    description = "show and alter the configuration of topics, brokers and groups"
-    add_resource(commands, "configs", description, [_add_describe, _add_set, _add_unset])
+    description = "show, compare and alter the configuration of topics, brokers and groups"
+    subcommands = [_add_describe, diff.add, _add_set, _add_unset]
+    add_resource(commands, "configs", description, subcommands)
 
 
 def _add_resource_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("type", choices=sorted(_TYPES), help="the kind of resource")
+    parser.add_argument("type", choices=sorted(TYPES), help="the kind of resource")
     parser.add_argument(
-        "name", help=f"its name; for a broker the id, or `{_ALL}` for the defaults of all brokers"
+        "name", help=f"its name; for a broker the id, or `{ALL}` for the defaults of all brokers"
     )
 
 
@@ -73,28 +69,22 @@ def _add_unset(subcommands: Subcommands) -> None:
     add_dry_run(parser)
 
 
-def _resource(arguments: argparse.Namespace) -> ConfigResource:
-    name = arguments.name
-    if arguments.type == "broker" and name == _ALL:
-        name = ""
-    return ConfigResource(_TYPES[arguments.type], name)  # type: ignore[arg-type]  # a literal
-
-
 def run_describe(arguments: argparse.Namespace) -> int:
     """Show a configuration; return the exit code."""
-    resource = _resource(arguments)
+    resource = resource_of(arguments.type, arguments.name)
     with admin(arguments) as client:
         found = client.describe_configs([resource], keys=arguments.keys or None)[resource]
-    missing = [key for key in arguments.keys if key not in found]
-    if missing:
-        raise ConfigError(f"{resource} has no key {', '.join(missing)}")
+        missing = [key for key in arguments.keys if key not in found]
+        known = client.describe_configs([resource])[resource] if missing else {}
     chosen = [
         entry
         for _, entry in sorted(found.items())
         if arguments.all or arguments.keys or _is_set(entry)
     ]
     show(arguments, chosen, [_table(resource, chosen)])
-    return 0
+    for key in missing:
+        say_error(f"{resource} has no key {key}{suggestion(key, known)}", name="UnknownKey")
+    return 1 if missing else 0
 
 
 def _is_set(entry: ConfigEntry) -> bool:
@@ -104,15 +94,11 @@ def _is_set(entry: ConfigEntry) -> bool:
 
 def _table(resource: ConfigResource, entries: Iterable[ConfigEntry]) -> Table:
     rows = [
-        [entry.name, "(secret)" if entry.value is None else entry.value, _source(entry)]
+        [entry.name, "(secret)" if entry.value is None else entry.value, source_text(entry.source)]
         for entry in entries
     ]
     lines = [] if rows else ["nothing is set; --all shows the defaults"]
     return Table(str(resource), ["key", "value", "set by"], rows, lines)
-
-
-def _source(entry: ConfigEntry) -> str:
-    return entry.source.removesuffix("_CONFIG").replace("_", " ").lower()
 
 
 def run_set(arguments: argparse.Namespace) -> int:
@@ -139,7 +125,7 @@ def _settings(texts: Iterable[str]) -> dict[str, Alteration]:
 
 
 def _alter(arguments: argparse.Namespace, settings: dict[str, Alteration]) -> int:
-    resource = _resource(arguments)
+    resource = resource_of(arguments.type, arguments.name)
     with admin(arguments) as client:
         plan = client.alter_configs({resource: settings}, dry_run=True)
         if arguments.dry_run:

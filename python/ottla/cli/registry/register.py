@@ -1,0 +1,94 @@
+"""``ottla registry register``: register the schema in a file.
+
+Invariant: without ``--yes`` nothing is registered, and an incompatible schema never is.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla._internal.text import clean
+from ottla.admin import Plan, PlannedChange
+from ottla.cli.messages import say
+from ottla.cli.registry.compatibility import check
+from ottla.cli.registry.connection import (
+    add_registry,
+    is_missing_schema,
+    is_missing_subject,
+    registry,
+)
+from ottla.cli.registry.schemas import add_file, name_of, schema_of
+from ottla.cli.resources import Subcommands, add_dry_run, add_subcommand, confirm, print_plan
+from ottla.cli.streams import print_done
+from ottla.errors import SchemaError
+from ottla.schema import Registry, Schema
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(
+        subcommands,
+        "register",
+        run,
+        "register the schema in a file",
+        details="Shows first whether the schema is compatible with the versions of the subject.",
+        confirmed=True,
+    )
+    parser.add_argument("subject", metavar="SUBJECT", help="by convention TOPIC-key or TOPIC-value")
+    add_file(parser)
+    add_registry(parser)
+    add_dry_run(parser, "only show the plan")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Register a schema; return the exit code."""
+    schema = schema_of(arguments)
+    with registry(arguments) as client:
+        existing = _registered(client, arguments.subject, schema)
+        if existing is not None:
+            print_done(clean(f"registered already: {name_of(existing)}"))
+            return 0
+        is_compatible, messages = check(client, arguments.subject, schema)
+        verdict = "compatible" if is_compatible else "incompatible"
+        plan = Plan(
+            [
+                PlannedChange(
+                    "register",
+                    f"schema in subject {arguments.subject}",
+                    f"{schema.type}, {verdict}",
+                    _latest(client, arguments.subject),
+                    "a new version",
+                )
+            ]
+        )
+        for message in messages:
+            say(clean(message))
+        if arguments.dry_run or not is_compatible:
+            print_plan(plan)
+            return 0 if is_compatible else 1
+        if not confirm(arguments, plan):
+            return 1
+        registered = client.register(arguments.subject, schema)
+        if registered.version is None:
+            # Most registries return the id alone.
+            registered = client.lookup(arguments.subject, schema)
+    print_done(clean(f"registered {name_of(registered)}"))
+    return 0
+
+
+def _registered(client: Registry, subject: str, schema: Schema) -> Schema | None:
+    try:
+        return client.lookup(subject, schema)
+    except SchemaError as error:
+        if not is_missing_schema(error):
+            raise
+        return None
+
+
+def _latest(client: Registry, subject: str) -> str | None:
+    try:
+        return f"version {client.latest(subject).version}"
+    except SchemaError as error:
+        if not is_missing_subject(error):
+            raise
+        return None

@@ -1,0 +1,119 @@
+"""Schemas as arguments, as text and as plain values."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from ottla.errors import ConfigError
+from ottla.schema import Registry, Schema, SchemaReference
+
+LATEST = "latest"
+_TYPES: dict[str, Literal["AVRO", "PROTOBUF", "JSON"]] = {
+    "avro": "AVRO",
+    "protobuf": "PROTOBUF",
+    "json": "JSON",
+}
+_SUFFIXES = {".avsc": "avro", ".proto": "protobuf", ".json": "json"}
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a schema in a file, for ``schema_of``."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="a file with a schema")
+    parser.add_argument(
+        "--type",
+        choices=sorted(_TYPES),
+        help="the type of the schema (by the name of the file: .avsc, .proto, .json)",
+    )
+    parser.add_argument(
+        "--reference",
+        action="append",
+        default=[],
+        metavar="NAME=SUBJECT:VERSION",
+        help="a schema that the file refers to by this name; may be repeated",
+    )
+
+
+def schema_of(arguments: argparse.Namespace) -> Schema:
+    """Return the schema in a file.
+
+    Raises:
+        ConfigError: the file cannot be read, its type is unknown, or a reference is malformed.
+    """
+    path: Path = arguments.file
+    kind = arguments.type or _SUFFIXES.get(path.suffix)
+    if kind is None:
+        raise ConfigError(f"{path}: give --type, as its name ends with none of .avsc .proto .json")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return Schema(text, _TYPES[kind], references=[_reference(each) for each in arguments.reference])
+
+
+def _reference(text: str) -> SchemaReference:
+    name, _, rest = text.partition("=")
+    subject, _, version = rest.rpartition(":")
+    if not name or not subject or not version.isdecimal():
+        raise ConfigError(f"--reference {text!r}: expected NAME=SUBJECT:VERSION")
+    return SchemaReference(name, subject, int(version))
+
+
+def version_argument(text: str) -> int | None:
+    """Parse a version; ``latest`` is None."""
+    if text == LATEST:
+        return None
+    if not text.isdecimal() or not 0 < int(text) < 2**31:
+        raise argparse.ArgumentTypeError(f"expected a version, 1 or more, or latest, got {text!r}")
+    return int(text)
+
+
+def find(client: Registry, subject: str, version: int | None) -> Schema:
+    """Return a version of a subject, or the latest one."""
+    if version is None:
+        return client.latest(subject)
+    return client.schema_by_version(subject, version)
+
+
+def pretty(schema: Schema) -> list[str]:
+    """Return the lines of a schema; Avro and JSON are indented."""
+    text = schema.text
+    if schema.type != "PROTOBUF":
+        with suppress(ValueError, RecursionError):
+            text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    return text.splitlines()
+
+
+def plain_schema(schema: Schema) -> dict[str, Any]:
+    """Return a schema in JSON's types."""
+    return {
+        "subject": schema.subject,
+        "version": schema.version,
+        "id": schema.id,
+        "guid": schema.guid,
+        "type": schema.type,
+        "references": [
+            {"name": each.name, "subject": each.subject, "version": each.version}
+            for each in schema.references
+        ],
+        "schema": schema.text,
+    }
+
+
+def name_of(schema: Schema) -> str:
+    """Return a schema as ``orders-value version 3, id 7``, of what is known."""
+    parts = [
+        f"{schema.subject} version {schema.version}" if schema.subject and schema.version else "",
+        f"id {schema.id}" if schema.id is not None else "",
+        schema.type,
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def references_text(references: Iterable[SchemaReference]) -> str:
+    """Return the references of a schema as the text of a cell."""
+    return ", ".join(f"{each.name}={each.subject}:{each.version}" for each in references)

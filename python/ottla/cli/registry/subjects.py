@@ -1,0 +1,29 @@
+"""``ottla registry subjects``: the subjects of a registry."""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla._internal.text import counted
+from ottla.cli.parsing import add_match, matching
+from ottla.cli.registry.connection import add_registry, registry
+from ottla.cli.resources import Subcommands, add_subcommand, show
+from ottla.cli.tables import Table
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(subcommands, "subjects", run, "list the subjects", has_json=True)
+    add_registry(parser)
+    add_match(parser, "subjects")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the subjects; return the exit code."""
+    is_match = matching(arguments)
+    with registry(arguments) as client:
+        found = sorted(filter(is_match, client.subjects()))
+    rows = [[each] for each in found]
+    table = Table("", ["subject"], rows, [counted(len(found), "subject")])
+    show(arguments, [{"subject": each} for each in found], [table])
+    return 0

@@ -1,0 +1,269 @@
+"""``ottla topics top``: the topics, partitions or brokers that are written most.
+
+Invariant: no record is read; the rates are those of end offsets and of the sizes of logs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ottla import Admin
+from ottla._internal.text import counted
+from ottla.admin.destinations import TopicPartition
+from ottla.cli.messages import say_error
+from ottla.cli.options import connect, style
+from ottla.cli.packages import require
+from ottla.cli.parsing import DURATION_HELP, add_match, matching, parse_duration
+from ottla.cli.resources import Subcommands, add_subcommand, admin, partition_name, show, text
+from ottla.cli.tables import Table, as_text
+from ottla.cli.topics.write_rates import Sample, WriteRate, WriteRates, write_rates
+from ottla.cli.units import number, size
+from ottla.errors import ConfigError, KafkaError
+
+_ONCE = "5s"
+# The seconds that the rates of the live view cover.
+_WINDOW = 10.0
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(
+        subcommands,
+        "top",
+        run,
+        "show what is written most: records and bytes a second",
+        details="On a terminal, the view is redrawn until Ctrl-C; otherwise, and with --for or "
+        "--json, it is measured once. Bytes are those of the leader's log, compressed as it is.",
+        has_json=True,
+    )
+    parser.add_argument("names", nargs="*", metavar="TOPIC", help="the name of a topic (all)")
+    add_match(parser, "topics")
+    parser.add_argument("--internal", action="store_true", help="also Kafka's internal topics")
+    parser.add_argument(
+        "--by", choices=["topic", "partition", "broker"], default="topic", help="the rows (topic)"
+    )
+    parser.add_argument(
+        "--sort", choices=["records", "bytes", "name"], default="records", help="(records)"
+    )
+    parser.add_argument("--limit", type=_limit, metavar="N", help="the first N rows only (all)")
+    parser.add_argument(
+        "--for",
+        dest="measured",
+        metavar="DURATION",
+        help=f"measure once, for so long, {DURATION_HELP} ({_ONCE} if there is no live view)",
+    )
+    parser.add_argument(
+        "--interval", type=_seconds, default=2.0, help="seconds between redrawings (2)"
+    )
+
+
+def _limit(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a number of rows, 1 or more, got {text!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.1 <= value <= 3600:
+        raise argparse.ArgumentTypeError(f"expected seconds from 0.1 to 3600, got {text!r}")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the rates; return the exit code, 1 if something could not be asked."""
+    is_match = matching(arguments)
+    if sys.stdout.isatty() and not arguments.json and arguments.measured is None:
+        require("the live view (unless --for is given)", "rich")
+        return _show_live(arguments, is_match)
+    duration = arguments.measured or _ONCE
+    seconds = parse_duration(duration).total_seconds()
+    if seconds <= 0:
+        raise ConfigError("--for: two measurements need time between them")
+    with admin(arguments, f"the end of the measurement of {duration}") as client:
+        before = _sample(client, arguments, is_match)
+        # Ctrl-C ends the wait.
+        time.sleep(seconds)
+        after = _sample(client, arguments, is_match)
+    rates = write_rates(before, after)
+    show(arguments, _plain(arguments, before, after, rates), [_table(arguments, rates)])
+    problems = dict.fromkeys([*before.problems, *after.problems])
+    for problem in problems:
+        say_error(problem)
+    return 1 if problems else 0
+
+
+def _sample(
+    client: Admin, arguments: argparse.Namespace, is_match: Callable[[str], bool]
+) -> Sample:
+    names: Iterable[str] = arguments.names
+    if not arguments.names:
+        names = [each.name for each in client.list_topics(internal=arguments.internal)]
+    described = client.describe_topics([name for name in names if is_match(name)])
+    leaders = {
+        (name, each.partition): each.leader
+        for name, topic in described.items()
+        for each in topic.partitions
+    }
+    problems = [
+        f"{partition_name(each)} has no leader: its rates are unknown"
+        for each, leader in leaders.items()
+        if leader is None
+    ]
+    led = {each: leader for each, leader in leaders.items() if leader is not None}
+    found = client.list_offsets(
+        dict.fromkeys(led, "latest"), isolation_level="read_uncommitted", errors="return"
+    )
+    ends_time = time.monotonic()
+    ends: dict[TopicPartition, int] = {}
+    for each, end in found.items():
+        if isinstance(end, KafkaError):
+            problems.append(f"{partition_name(each)}: {end}")
+        elif end.offset is not None:
+            ends[each] = end.offset
+    sizes: dict[TopicPartition, int] = {}
+    log_dirs = client.describe_log_dirs(sorted({*led.values()}), errors="return")
+    sizes_time = time.monotonic()
+    for broker, dirs in log_dirs.items():
+        if isinstance(dirs, KafkaError):
+            problems.append(f"the sizes on broker {broker} are unknown: {dirs}")
+            continue
+        for replica in (replica for each in dirs for replica in each.replicas):
+            where = replica.topic, replica.partition
+            if led.get(where) == broker and not replica.is_future:
+                sizes[where] = replica.size
+    return Sample(leaders, ends, ends_time, sizes, sizes_time, tuple(problems))
+
+
+def _plain(
+    arguments: argparse.Namespace, before: Sample, after: Sample, rates: WriteRates
+) -> dict[str, Any]:
+    return {
+        "by": arguments.by,
+        "seconds": after.ends_time - before.ends_time,
+        "rows": [value for value, _, _ in _rows(arguments, rates)],
+        "total": _plain_rate(rates.total()),
+        "shortened": [{"topic": topic, "partition": part} for topic, part in rates.shortened],
+    }
+
+
+def _plain_rate(rate: WriteRate) -> dict[str, Any]:
+    return {
+        "records_per_second": rate.records_per_second,
+        "bytes_per_second": rate.bytes_per_second,
+    }
+
+
+def _rows(
+    arguments: argparse.Namespace, rates: WriteRates
+) -> list[tuple[dict[str, Any], list[str], WriteRate]]:
+    """Return each row as plain values and as its first cells, with its rate, in order."""
+    rows: list[tuple[dict[str, Any], list[str], WriteRate]] = []
+    if arguments.by == "topic":
+        for topic in sorted(rates.by_topic(), key=lambda each: each.key):
+            value = {"topic": topic.key, "partition_count": topic.partition_count}
+            rows.append((value, [topic.key, str(topic.partition_count)], topic.rate))
+    elif arguments.by == "broker":
+        for broker in sorted(rates.by_broker(), key=lambda each: each.key):
+            value = {"broker": broker.key, "partition_count": broker.partition_count}
+            rows.append((value, [str(broker.key), str(broker.partition_count)], broker.rate))
+    else:
+        for where, rate in sorted(rates.partitions.items()):
+            leader = rates.leaders[where]
+            value = {"topic": where[0], "partition": where[1], "leader": leader}
+            cells = [partition_name(where), "none" if leader is None else str(leader)]
+            rows.append((value, cells, rate))
+    if arguments.sort != "name":
+        # The sort is stable: equal rates are in the order of names.
+        rows.sort(key=lambda row: -(_sort_value(arguments, row[2]) or 0.0))
+    return [(value | _plain_rate(rate), cells, rate) for value, cells, rate in rows][
+        : arguments.limit
+    ]
+
+
+def _sort_value(arguments: argparse.Namespace, rate: WriteRate) -> float | None:
+    return rate.records_per_second if arguments.sort == "records" else rate.bytes_per_second
+
+
+_HEADERS = {
+    "topic": ["topic", "partitions"],
+    "partition": ["partition", "leader"],
+    "broker": ["broker", "leads"],
+}
+
+
+def _table(arguments: argparse.Namespace, rates: WriteRates) -> Table:
+    rows = [[*cells, *_cells(rate)] for _, cells, rate in _rows(arguments, rates)]
+    header = [*_HEADERS[arguments.by], "records/s", "bytes/s", "bytes/record"]
+    records, sizes, mean = _cells(rates.total())
+    total = f"{records or 'unknown'} records/s, {sizes or 'unknown'}/s"
+    if mean:
+        total += f", {mean} a record"
+    lines = [f"{counted(len(rates.partitions), 'partition')}: {total}"]
+    if rates.shortened:
+        lines.append(
+            f"{counted(len(rates.shortened), 'log')} became smaller, as segments were deleted: "
+            "their bytes are not counted"
+        )
+    return Table("", header, rows, lines)
+
+
+def _cells(rate: WriteRate) -> list[str]:
+    records, sizes = rate.records_per_second, rate.bytes_per_second
+    return [
+        text(None if records is None else number(records)),
+        text(None if sizes is None else size(round(sizes))),
+        text(size(round(sizes / records)) if records and sizes is not None else None),
+    ]
+
+
+def _show_live(arguments: argparse.Namespace, is_match: Callable[[str], bool]) -> int:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from ottla.cli.watch.warning_lines import WarningLines
+
+    console = Console(highlight=False)
+    with connect(arguments) as client:
+        cluster = Admin(client)
+        # An error now, such as that of a topic that does not exist, ends the command.
+        samples = deque([_sample(cluster, arguments, is_match)])
+        problems: Sequence[str] = samples[0].problems
+        limit = arguments.limit
+        with (
+            WarningLines() as warnings,
+            Live(console=console, screen=True, auto_refresh=False) as live,
+        ):
+
+            def draw(table: Table | None) -> None:
+                lines = [*problems, *warnings.take()][:3] or ["Ctrl-C to exit"]
+                shown = [table] if table else [Table("", [], [], ["measuring"])]
+                shown.append(Table("", [], [], lines, bad=bool(problems)))
+                live.update(Text.from_ansi(as_text(shown, style()), no_wrap=True), refresh=True)
+
+            draw(None)
+            while True:
+                time.sleep(arguments.interval)
+                try:
+                    samples.append(_sample(cluster, arguments, is_match))
+                    problems = samples[-1].problems
+                except KafkaError as error:
+                    problems = [str(error)]
+                while len(samples) > 2 and samples[1].ends_time <= samples[-1].ends_time - _WINDOW:
+                    samples.popleft()
+                # The header, three lines below the rows, and an empty line with three more.
+                room = max(3, console.height - 8)
+                arguments.limit = room if limit is None else min(limit, room)
+                if len(samples) > 1:
+                    draw(_table(arguments, write_rates(samples[0], samples[-1])))
+                else:
+                    draw(None)
