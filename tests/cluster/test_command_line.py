@@ -28,7 +28,7 @@ def test_produce_consume_and_topology(kafka: KafkaCluster, kafka_topic: TopicFac
     assert sorted(done.out.splitlines()) == lines
     topology = json.loads(ottla("topology", kafka.bootstrap, "-t", topic, "--json").out)
     assert [broker["rack"] for broker in topology["brokers"]] == ["rack-a", "rack-b", "rack-c"]
-    assert [broker["preferred"] for broker in topology["brokers"]] == [1, 1, 1]
+    assert [broker["preferred_count"] for broker in topology["brokers"]] == [1, 1, 1]
     assert topology["offline_count"] == 0
     done = ottla("doctor", kafka.bootstrap, "-t", topic, "--timeout", "60")
     assert done.code == 0, done.text

@@ -10,7 +10,8 @@ import pytest
 
 import ottla
 from tests.cluster.conftest import Brokers
-from tests.support.command import CommandResult, ottla_here
+from tests.support.command import CommandResult, ottla_here, without_waiting
+from tests.support.command_schemas import check_if_json, check_result
 from tests.support.kafka_admin import wait_until
 
 
@@ -30,8 +31,8 @@ def topic(brokers: Brokers) -> str:
 
 def run(brokers: Brokers, *arguments: str) -> CommandResult:
     done = ottla_here(*arguments, "-b", brokers.bootstrap)
-    # A busy machine makes a command report what it waits for.
-    done.err = re.sub(r"^ottla: waiting for .*\n", "", done.err, flags=re.MULTILINE)
+    done.err = without_waiting(done.err)
+    check_if_json(arguments, done)
     return done
 
 
@@ -132,13 +133,30 @@ def test_brokers_with_their_disks(brokers: Brokers, topic: str) -> None:
     text = run_well(brokers, "brokers")
     assert re.search(r"^3 brokers, \d+( to \d+)? leaders each", text, re.MULTILINE)
     loads = json.loads(run_well(brokers, "brokers", "--json"))
-    assert [each["broker"]["rack"] for each in loads] == ["rack-a", "rack-b", "rack-c"]
-    assert sum(each["leads"] for each in loads) >= 2
+    assert [each["rack"] for each in loads] == ["rack-a", "rack-b", "rack-c"]
+    assert sum(each["leader_count"] for each in loads) >= 2
     for each in loads:
         log_dirs = each["log_dirs"]
         assert all(log_dir["path"] in text for log_dir in log_dirs)
-        replicas = [replica for log_dir in log_dirs for replica in log_dir["replicas"]]
+        replicas = [replica for log_dir in log_dirs for replica in log_dir["partitions"]]
         assert topic in {replica["topic"] for replica in replicas}
+
+
+def test_results_and_errors_as_json(brokers: Brokers, topic: str) -> None:
+    new = new_name()
+    done = run(brokers, "topics", "create", new, topic, "--json")
+    document, [error] = check_result("topics create", done, 1)
+    assert [each["outcome"] for each in document["results"]] == ["done", "failed"]
+    assert document["results"][1]["failure"] == error
+    assert (error["name"], error["code"]) == ("TOPIC_ALREADY_EXISTS", 36)
+    assert error["item"] == {"topic": topic}
+    planned, [hint] = check_result(
+        "topics delete", run(brokers, "topics", "delete", new, "--json"), 1
+    )
+    assert (planned["applied"], hint["name"]) == (False, "NotConfirmed")
+    done = run(brokers, "topics", "delete", new, "--yes", "--json")
+    deleted, _ = check_result("topics delete", done, 0)
+    assert deleted["results"] == [{"item": {"topic": new}, "outcome": "done", "failure": None}]
 
 
 def test_configs(brokers: Brokers, topic: str) -> None:

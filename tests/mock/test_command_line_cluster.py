@@ -138,7 +138,7 @@ def test_watch_prints_events_as_they_happen(mock_cluster: MockCluster, topic: st
         assert lost["broker"] == 3
         mock_cluster.create_topic("new", partitions=2)
         appeared = wait_for("topic_appeared", lambda: None)
-        assert (appeared["topic"], appeared["after"]) == ("new", 2)
+        assert (appeared["topic"], appeared["current"]) == ("new", 2)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
         assert process.stderr.read() == b""

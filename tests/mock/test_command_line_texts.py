@@ -210,12 +210,19 @@ def _close(descriptor: int) -> Callable[[], None]:
     return lambda: os.close(descriptor)
 
 
+def error_of(text: str) -> str:
+    """The message of an error that is one line, of text or of JSON."""
+    [line] = text.splitlines()
+    message = json.loads(line)["message"] if line.startswith("{") else line.removeprefix("ottla: ")
+    return str(message)
+
+
 def test_closed_streams_are_errors_of_one_line(mock_cluster: MockCluster, single: str) -> None:
     at, to = ["-b", mock_cluster.bootstrap], ["-t", single]
     for command in (["topics", "list"], ["topics", "list", "--json"], ["consume", *to, "-e"]):
         mock_cluster.append(single, 0, [b"value"])
         done = run(*command, *at, prepare=_close(1))
-        assert (done.code, done.err) == (1, "ottla: standard output is closed\n")
+        assert (done.code, error_of(done.err)) == (1, "standard output is closed")
     done = run("produce", *to, *at, prepare=_close(0))
     assert (done.code, done.err) == (1, "ottla: standard input is closed\n")
     # What needs no output needs no stream for it.
@@ -237,7 +244,7 @@ def test_a_full_disk_is_an_error_of_one_line(mock_cluster: MockCluster) -> None:
 
     for command in (["topics", "list", "--json"], ["topics", "list"]):
         done = run(*command, "-b", mock_cluster.bootstrap, prepare=fill)
-        assert (done.code, done.err) == (1, "ottla: [Errno 28] No space left on device\n")
+        assert (done.code, error_of(done.err)) == (1, "[Errno 28] No space left on device")
 
 
 def test_escapes_of_a_properties_file_are_characters(

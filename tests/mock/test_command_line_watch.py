@@ -108,7 +108,7 @@ def test_without_the_options_json_has_events_only(mock_cluster: MockCluster, gro
     """Programs that read the output of earlier versions meet no other kinds."""
     lines = json_lines(mock_cluster.bootstrap, "--for", "2.5", "--interval", "0.1")
     assert {line["kind"] for line in lines} <= {"connection_opened", "connection_closed"}
-    fields = ["time", "kind", "message", "broker", "topic", "partition", "before", "after"]
+    fields = ["time", "kind", "message", "broker", "topic", "partition", "previous", "current"]
     assert all([*line] == fields for line in lines)
 
 

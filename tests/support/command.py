@@ -73,6 +73,15 @@ def ottla_here(*arguments: str, stdin: bytes | None = None) -> CommandResult:
     return CommandResult(code, out.buffer.getvalue(), err.getvalue())
 
 
+def without_waiting(text: str) -> str:
+    """Return standard error without reports of waiting, which a busy machine causes."""
+    return "".join(
+        line
+        for line in text.splitlines(keepends=True)
+        if not line.startswith("ottla: waiting for ") and '"message": "waiting for ' not in line
+    )
+
+
 @contextmanager
 def running_command(
     *arguments: str, timeout: float = 150, env: Mapping[str, str] | None = None

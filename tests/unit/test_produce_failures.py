@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ottla import errors
-from ottla.cli.produce.failures import Failures, shortened
+from ottla.cli.messages import shortened
+from ottla.cli.produce.failures import LENGTH, Failures
 from ottla.errors import BrokerError, KafkaError
 
 
@@ -16,7 +17,7 @@ def failed(message: str, name: str | None = None, *, maybe_done: bool = False) -
 
 
 def test_a_cause_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    failures = Failures()
+    failures = Failures("orders")
     for number in range(3, 1_003):
         failures.add(number, failed(f"no [orders-{number % 3}, broker 1]", "NOT_ENOUGH_REPLICAS"))
     assert capsys.readouterr().err == "ottla: not written: no [orders-0, broker 1]\n"
@@ -24,7 +25,7 @@ def test_a_cause_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_two_causes_and_records_that_may_be_written(capsys: pytest.CaptureFixture[str]) -> None:
-    failures = Failures()
+    failures = Failures("orders")
     for number in (1, 2, 5):
         failures.add(number, failed(f"late by {number} ms [t-{number}]", maybe_done=True))
     failures.add(7, failed("no", "POLICY_VIOLATION"))
@@ -37,7 +38,7 @@ def test_two_causes_and_records_that_may_be_written(capsys: pytest.CaptureFixtur
 
 
 def test_any_number_of_causes_and_gaps_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
-    failures = Failures()
+    failures = Failures("orders")
     for number in range(1, 1_000, 2):
         failures.add(number, failed("x" * 10_000, f"CODE_{number}"))
     failures.add_refused(1_001)
@@ -52,8 +53,8 @@ def test_any_number_of_causes_and_gaps_is_bounded(capsys: pytest.CaptureFixture[
 
 def test_both_ends_of_a_long_text_stay() -> None:
     text = "the cause " + "x" * 1_000 + " the remedy"
-    short = shortened(text)
+    short = shortened(text, LENGTH)
     assert len(short) <= 400
     assert short.startswith("the cause x")
     assert short.endswith("x the remedy")
-    assert shortened("short") == "short"
+    assert shortened("short", LENGTH) == "short"

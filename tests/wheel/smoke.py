@@ -42,7 +42,7 @@ async def produce_async(bootstrap: str) -> None:
 
 
 def use_command_line(bootstrap: str) -> None:
-    """Read what was written with `ottla consume`."""
+    """Read what was written with `ottla consume`, and print a schema, which is a file."""
     done = subprocess.run(
         [sys.executable, "-m", "ottla", "consume", bootstrap, "-t", "smoke", "-c", "3"],
         capture_output=True,
@@ -51,6 +51,14 @@ def use_command_line(bootstrap: str) -> None:
         check=True,
     )
     assert len(done.stdout.splitlines()) == 3, done.stdout
+    done = subprocess.run(
+        [sys.executable, "-m", "ottla", "schema", "topics", "list"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "partition_count" in done.stdout, "the wheel has the schemas"
 
 
 def main() -> None:

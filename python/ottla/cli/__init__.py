@@ -8,17 +8,14 @@ Each command has a module with ``add`` (its arguments) and ``run``. Only ``conso
 of ``watch`` and ``topics top``, and ``completion`` need other packages (``pip install
 'ottla[cli,console]'``).
 
-Exit codes: 0 for success; 1 for a failure, or if the output could not show some characters and
-replaced them; 2 for wrong arguments or configuration; 130 after Ctrl-C, 129 after SIGHUP, 143 after
-SIGTERM; 141 if the reader of the output has exited. ``doctor`` has further codes, and the codes of
-``diff`` are those of diff(1): 1 for a difference, 2 for a failure.
+``messages.py`` owns standard error, and ``output.py`` the documents of ``--json``. The exit codes
+are in docs/reference/cli.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import logging
 import os
 import signal
 import sys
@@ -27,7 +24,10 @@ from collections.abc import Sequence
 import ottla
 from ottla._internal.arguments import names
 from ottla._internal.stderr_log import show_warnings
+from ottla.cli.argument_parser import Parser, asks_for_json
+from ottla.cli.messages import WarningFormatter, say_error, set_json, text_or_json
 from ottla.cli.options import add_profile
+from ottla.cli.output import one_document
 from ottla.cli.signals import ended_by_signals, signal_of
 from ottla.cli.streams import Replacements, standard_streams
 from ottla.cli.texts import as_utf8, check_arguments
@@ -54,6 +54,7 @@ _COMMANDS = {
     "transactions": "transactions",
     "registry": "registry",
     "profiles": "profile_list",
+    "schema": "schema",
     "completion": "completion",
     "verifiable-producer": "system_tests.verifiable_producer",
     "verifiable-consumer": "system_tests.verifiable_consumer",
@@ -69,7 +70,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         only: the only command to add arguments for, since importing all of them takes longer than
             most commands do. Default: all commands, for help and errors.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="ottla", description="Inspect and manage a Kafka cluster, read and write its topics."
     )
     parser.add_argument("--version", action="version", version=f"ottla {ottla.__version__}")
@@ -100,7 +101,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         complete(lambda words: build_parser(_command_of(words)))
     words = [as_utf8(word) for word in (sys.argv[1:] if argv is None else names("argv", argv))]
-    with standard_streams(), ended_by_signals():
+    with (
+        standard_streams(),
+        ended_by_signals(),
+        # Also the errors of arguments that cannot be parsed are JSON.
+        text_or_json(asks_for_json(words)),
+    ):
         replacements = Replacements()
         return replacements.exit_code(_run(words))
 
@@ -112,9 +118,11 @@ def _run(argv: Sequence[str]) -> int:
         # A command whose code 1 is a result has another one for errors.
         exit_code = getattr(arguments, "exit_code_of_errors", exit_code)
         # For example, about skipped records: without it, the output would look complete.
-        show_warnings(logging.Formatter("ottla: %(message)s"))
+        show_warnings(WarningFormatter())
+        set_json(getattr(arguments, "json", False))
         check_arguments(arguments)
-        code: int = arguments.run(arguments)
+        with one_document():
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as error:
         return 128 + signal_of(error)
@@ -124,12 +132,13 @@ def _run(argv: Sequence[str]) -> int:
         return _fail(error, 2)
     except (UnicodeEncodeError, UnicodeDecodeError) as error:
         # The text is not shown, since it may be a secret.
-        return _fail(f"a text cannot be encoded in {error.encoding}: {error.reason}", 2)
+        message = f"a text cannot be encoded in {error.encoding}: {error.reason}"
+        return _fail(message, 2, type(error).__name__)
     except (KafkaError, OSError) as error:
         return _fail(error, exit_code)
     return code
 
 
-def _fail(error: Exception | str, code: int) -> int:
-    print(f"ottla: {error}", file=sys.stderr)
+def _fail(error: Exception | str, code: int, name: str | None = None) -> int:
+    say_error(error, name=name)
     return code

@@ -6,6 +6,7 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from ottla import Admin
 from ottla._internal.text import counted, join
@@ -28,17 +29,17 @@ class BrokerLoad:
 
     Attributes:
         broker: the broker.
-        leads: the number of partitions that the broker leads.
-        preferred: the number of partitions whose preferred (first) replica is on the broker.
-        replicas: the number of replicas on the broker.
+        leader_count: the number of partitions that the broker leads.
+        preferred_count: the number of partitions whose preferred (first) replica is on the broker.
+        replica_count: the number of replicas on the broker.
         log_dirs: its log directories; empty if they are unknown.
         error: the reason why the log directories are unknown.
     """
 
     broker: BrokerDescription
-    leads: int
-    preferred: int
-    replicas: int
+    leader_count: int
+    preferred_count: int
+    replica_count: int
     log_dirs: list[LogDirDescription]
     error: str | None
 
@@ -61,8 +62,111 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the brokers; return the exit code."""
     with admin(arguments) as client:
         loads, errors = _loads(client)
-    show(arguments, loads, [_broker_table(loads), _log_dir_table(loads)])
+    show(
+        arguments,
+        [_document(each) for each in loads],
+        [_broker_table(loads), _log_dir_table(loads)],
+    )
     return print_errors(errors)
+
+
+class HostedReplica(TypedDict):
+    """A replica in a log directory.
+
+    Attributes:
+        topic: the topic.
+        partition: the partition.
+        size_bytes: the size of its log.
+        offset_lag: the number of offsets that it lacks.
+        is_future: whether it is being moved to this directory.
+    """
+
+    topic: str
+    partition: int
+    size_bytes: int
+    offset_lag: int
+    is_future: bool
+
+
+class LogDirDocument(TypedDict):
+    """A log directory.
+
+    Attributes:
+        path: its path.
+        error: why it cannot be used.
+        total_bytes: the size of its disk; null before Kafka 3.3.
+        usable_bytes: the free space of its disk; null before Kafka 3.3.
+        partitions: the replicas in it.
+    """
+
+    path: str
+    error: str | None
+    total_bytes: int | None
+    usable_bytes: int | None
+    partitions: list[HostedReplica]
+
+
+class BrokerDocument(TypedDict):
+    """A broker and its load.
+
+    Attributes:
+        id: its id.
+        host: its host.
+        port: its port.
+        rack: its rack.
+        is_fenced: whether the controller has fenced it; null before Kafka 4.0.
+        leader_count: the number of partitions that it leads.
+        preferred_count: the number of partitions whose preferred (first) replica it has.
+        replica_count: the number of replicas that it has.
+        log_dirs: its log directories; empty if they are unknown.
+        error: why they are unknown.
+    """
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+    is_fenced: bool | None
+    leader_count: int
+    preferred_count: int
+    replica_count: int
+    log_dirs: list[LogDirDocument]
+    error: str | None
+
+
+def _document(load: BrokerLoad) -> BrokerDocument:
+    broker = load.broker
+    return {
+        "id": broker.id,
+        "host": broker.host,
+        "port": broker.port,
+        "rack": broker.rack,
+        "is_fenced": broker.is_fenced,
+        "leader_count": load.leader_count,
+        "preferred_count": load.preferred_count,
+        "replica_count": load.replica_count,
+        "log_dirs": [_log_dir_document(each) for each in load.log_dirs],
+        "error": load.error,
+    }
+
+
+def _log_dir_document(log_dir: LogDirDescription) -> LogDirDocument:
+    return {
+        "path": log_dir.path,
+        "error": log_dir.error,
+        "total_bytes": log_dir.total_bytes,
+        "usable_bytes": log_dir.usable_bytes,
+        "partitions": [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "size_bytes": each.size,
+                "offset_lag": each.offset_lag,
+                "is_future": each.is_future,
+            }
+            for each in log_dir.replicas
+        ],
+    }
 
 
 def _loads(client: Admin) -> tuple[list[BrokerLoad], list[KafkaError]]:
@@ -108,26 +212,26 @@ def _broker_table(loads: Sequence[BrokerLoad]) -> Table:
             str(load.broker.id),
             join(load.broker.host, load.broker.port),
             text(load.broker.rack),
-            str(load.leads),
-            str(load.preferred),
-            str(load.replicas),
-            f"{load.replicas / MAX_REPLICAS:.1%}",
+            str(load.leader_count),
+            str(load.preferred_count),
+            str(load.replica_count),
+            f"{load.replica_count / MAX_REPLICAS:.1%}",
         ]
         for load in loads
     ]
     header = ["broker", "address", "rack", "leads", "preferred", "replicas", f"of {MAX_REPLICAS}"]
     lines = [f"{counted(len(loads), 'broker')}, {_balance(loads)}"]
-    crowded = [str(load.broker.id) for load in loads if load.replicas > MAX_REPLICAS]
+    crowded = [str(load.broker.id) for load in loads if load.replica_count > MAX_REPLICAS]
     if crowded:
         lines.append(f"more than {MAX_REPLICAS} replicas: {', '.join(crowded)}")
     return Table("", header, rows, lines, warn=bool(crowded))
 
 
 def _balance(loads: Sequence[BrokerLoad]) -> str:
-    leads = [load.leads for load in loads] or [0]
+    leads = [load.leader_count for load in loads] or [0]
     least, most = min(leads), max(leads)
     text = f"{least} leaders each" if least == most else f"{least} to {most} leaders each"
-    if any(load.leads != load.preferred for load in loads):
+    if any(load.leader_count != load.preferred_count for load in loads):
         text += "; leaders are not where they should be: ottla topics elect-leaders"
     return text
 

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
-from ottla.cli.options import add_cluster, configuration, style
-from ottla.doctor import diagnose
-from ottla.doctor.findings import EXIT_CODES
+from ottla.cli.options import add_cluster, add_json, configuration, style
+from ottla.cli.output import print_json
+from ottla.doctor import Facts, diagnose
+from ottla.doctor.findings import EXIT_CODES, Finding
 from ottla.doctor.render import render
 from ottla.doctor.report import Report
 from ottla.errors import ConfigError
 
 _CODES = ", ".join(f"{code} {phase}" for phase, code in EXIT_CODES.items())
+
+
+class DoctorReport(TypedDict):
+    """What ``ottla doctor`` found.
+
+    Attributes:
+        ok: whether there is no error.
+        exit_code: the exit code of the command.
+        findings: the conclusions, errors first.
+        facts: the results of the checks, as ``Report.to_dict()`` returns them.
+    """
+
+    ok: bool
+    exit_code: int
+    findings: list[Finding]
+    facts: Facts
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -34,7 +50,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--group", "-g", help="check the coordinator of this group")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for all checks (20)")
     parser.add_argument("--all", "-a", action="store_true", help="show every step of every broker")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    add_json(parser, "print the report as JSON")
     parser.add_argument(
         "--html",
         type=Path,
@@ -64,8 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.buffer.write(report.to_html().encode())
         sys.stdout.buffer.flush()
     elif arguments.json:
-        json.dump(report.to_dict(), sys.stdout, indent=2)
-        print()
+        print_json(report.to_dict())
     else:
         verbose = dataclasses.replace(style(), verbose=arguments.all)
         print(render(report.facts, report.findings, verbose))

@@ -119,7 +119,9 @@ def run_update(arguments: argparse.Namespace) -> int:
         if not confirm(arguments, plan):
             return 1 if plan else 0
         updated = client.update_features(levels, downgrade=arguments.downgrade, errors="return")
-    return report(updated, "set the level of", lambda name: f"{name} to {levels[name]}")
+    return report(
+        updated, "set the level of", lambda name: f"{name} to {levels[name]}", noun="feature"
+    )
 
 
 def _levels(given: Iterable[str]) -> dict[str, int]:

@@ -54,6 +54,11 @@ def add_cluster(parser: argparse.ArgumentParser, *, positional: bool = True) -> 
     add_profile(parser, default=argparse.SUPPRESS)
 
 
+def add_json(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:
+    """Add the argument ``--json``."""
+    parser.add_argument("--json", action="store_true", help=description)
+
+
 def add_profile(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """Add the argument for the profile."""
     parser.add_argument(

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from ottla._core import error_of_code
 from ottla.admin import Plan
-from ottla.cli.resources import report
+from ottla.cli.messages import say_error
+from ottla.cli.output import collect_failure
 from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
@@ -25,7 +26,13 @@ def print_errors(errors: Iterable[KafkaError]) -> int:
     Returns:
         The exit code: 1 if there is an error.
     """
-    return report(dict(enumerate(errors)), "")
+    code = 0
+    for error in errors:
+        code = 1
+        collect_failure(error)
+        doubt = "; the change may have been made nevertheless" if error.maybe_done else ""
+        say_error(error, suffix=doubt)
+    return code
 
 
 def split(results: Mapping[K, V | KafkaError]) -> tuple[dict[K, V], dict[K, KafkaError]]:

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from typing import TypedDict
 
 from ottla._core import config_row_of
+from ottla.cli.options import add_json
 from ottla.cli.profiles import path, read_profiles
 from ottla.cli.resources import Subcommands, show
 from ottla.cli.tables import Table
+
+
+class Profile(TypedDict):
+    """A profile, without its secrets.
+
+    Attributes:
+        name: its name.
+        bootstrap: the addresses of its cluster; empty if it has none.
+    """
+
+    name: str
+    bootstrap: str
 
 
 def add(commands: Subcommands) -> None:
@@ -18,14 +32,14 @@ def add(commands: Subcommands) -> None:
         help="list the profiles",
         description="List the profiles of the file, with the addresses of their clusters.",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List the profiles; return the exit code."""
     found = {name: _servers(keys) for name, keys in read_profiles().items()}
-    value = [{"name": name, "bootstrap": servers} for name, servers in found.items()]
+    value: list[Profile] = [{"name": name, "bootstrap": servers} for name, servers in found.items()]
     rows = [[name, servers] for name, servers in sorted(found.items())]
     lines = [str(path())] if rows else [f"no profiles: {path()} is missing or empty"]
     show(arguments, value, [Table("", ["profile", "servers"], rows, lines)])

@@ -17,10 +17,10 @@ from __future__ import annotations
 import configparser
 import os
 import stat
-import sys
 from pathlib import Path
 
 from ottla._core import config_row_of, config_rows
+from ottla.cli.messages import say
 from ottla.cli.registry_keys import is_registry_secret
 from ottla.errors import ConfigError
 
@@ -66,7 +66,7 @@ def read_profiles(*, warns: bool = True) -> dict[str, dict[str, str]]:
         raise ConfigError(f"profiles in {file}: {error}") from error
     profiles = {name: dict(parser[name]) for name in parser.sections()}
     if warns and mode & (stat.S_IRGRP | stat.S_IROTH) and _has_secrets(profiles):
-        print(f"ottla: {file} has secrets and others can read it: chmod 600", file=sys.stderr)
+        say(f"{file} has secrets and others can read it: chmod 600", "warning")
     return profiles
 
 

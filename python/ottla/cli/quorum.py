@@ -202,5 +202,5 @@ def _report(change: Callable[[], None], done: str, node: int, directory: str) ->
     try:
         change()
     except KafkaError as error:
-        return report({node: error}, done)
-    return report({node: None}, done, of=f" with directory {directory}")
+        return report({node: error}, done, noun="replica_id")
+    return report({node: None}, done, of=f" with directory {directory}", noun="replica_id")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from typing import TypedDict
 
 from ottla.admin import QuotaEntity
 from ottla.admin.quotas import plain_number
+from ottla.cli.output import plain
 from ottla.cli.parsing import parse_pairs
 from ottla.cli.resources import (
     Subcommands,
@@ -23,6 +25,22 @@ _QUOTAS = (
     "producer_byte_rate and consumer_byte_rate (bytes per second), request_percentage, "
     "controller_mutation_rate, connection_creation_rate"
 )
+
+
+class EntityQuotas(TypedDict):
+    """The quotas of a user, a client id or an address.
+
+    Attributes:
+        user: the user; empty for all that have no quota of their own, null for any.
+        client_id: the client.id, likewise.
+        ip: the address, likewise.
+        quotas: the values by name.
+    """
+
+    user: str | None
+    client_id: str | None
+    ip: str | None
+    quotas: dict[str, float]
 
 
 def add(commands: Subcommands) -> None:
@@ -75,7 +93,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     """List quotas; return the exit code."""
     with admin(arguments) as client:
         found = client.describe_client_quotas(_entity(arguments))
-    value = [
+    value: list[EntityQuotas] = [
         {"user": each.user, "client_id": each.client_id, "ip": each.ip, "quotas": quotas}
         for each, quotas in found.items()
     ]
@@ -113,5 +131,5 @@ def _alter(arguments: argparse.Namespace, values: dict[str, float | None]) -> in
         plan = client.alter_client_quotas({entity: values}, dry_run=True)
         if not arguments.dry_run:
             client.alter_client_quotas({entity: values})
-    print_plan(plan)
+    print_plan(plan, applied_to=None if arguments.dry_run else plain(entity))
     return 0

@@ -7,17 +7,22 @@ changes nothing.
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
-import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from ottla import Admin
 from ottla._internal.text import clean
 from ottla.admin import Plan
-from ottla.cli.options import add_cluster, connect
+from ottla.cli.messages import Item, is_json, say_error
+from ottla.cli.options import add_cluster, add_json, connect
+from ottla.cli.output import (
+    collect_nothing,
+    collect_plan,
+    collect_result,
+    plain,
+    print_document,
+)
 from ottla.cli.streams import print_done
 from ottla.cli.suggestions import with_topics
 from ottla.cli.tables import Table, print_tables
@@ -55,7 +60,7 @@ def add_subcommand(
     details: str = "",
     positional: bool = False,
     confirmed: bool = False,
-    has_json: bool = False,
+    has_json: bool = True,
 ) -> argparse.ArgumentParser:
     """Add a subcommand, or a command without any, with the arguments for the cluster.
 
@@ -67,7 +72,7 @@ def add_subcommand(
         details: more sentences for ``--help``.
         positional: whether the address may be a positional argument.
         confirmed: whether the command needs ``--yes``.
-        has_json: whether the command prints a result, as text or as JSON.
+        has_json: whether the command prints its result as JSON, too.
     """
     text = f"{_sentence(description)} {details}".strip()
     parser = subcommands.add_parser(name, help=description, description=text)
@@ -75,7 +80,7 @@ def add_subcommand(
     if confirmed:
         parser.add_argument("--yes", action="store_true", help="do it; without --yes, only show it")
     if has_json:
-        parser.add_argument("--json", action="store_true", help="print JSON")
+        add_json(parser)
     parser.set_defaults(run=run)
     return parser
 
@@ -111,42 +116,35 @@ def admin(
 def show(arguments: argparse.Namespace, value: Any, tables: Sequence[Table]) -> None:
     """Print a result: as JSON, or as tables."""
     if arguments.json:
-        json.dump(plain(value), sys.stdout, indent=2)
-        print()
+        print_document(value)
     else:
         print_tables(tables)
-
-
-def plain(value: Any) -> Any:
-    """Return a value in JSON's types. Dataclasses and partitions become objects."""
-    match value:
-        case (str() as topic, int() as partition):
-            return {"topic": topic, "partition": partition}
-        case list() | tuple() | set():
-            return [plain(each) for each in value]
-        case Mapping():
-            return {str(key): plain(each) for key, each in value.items()}
-        case KafkaError():
-            return {"error": value.name, "message": str(value)}
-        case _ if dataclasses.is_dataclass(value):
-            fields = dataclasses.fields(value)
-            return {each.name: plain(getattr(value, each.name)) for each in fields}
-        case _:
-            return value
 
 
 def confirm(arguments: argparse.Namespace, plan: Plan) -> bool:
     """Return whether to carry out a plan; show it if not."""
     if arguments.yes and plan:
+        collect_plan(plan, is_shown=False)
         return True
     print_plan(plan)
     if plan:
-        print("ottla: nothing was changed; repeat with --yes", file=sys.stderr)
+        say_error("nothing was changed; repeat with --yes", name="NotConfirmed")
     return False
 
 
-def print_plan(plan: Plan) -> None:
-    """Print a line for each change."""
+def print_plan(plan: Plan, *, applied_to: Mapping[str, object] | None = None) -> None:
+    """Print a line for each change.
+
+    Args:
+        plan: the plan.
+        applied_to: the item to which it was applied, such as ``{"group_id": "billing"}``. Default:
+            it was not carried out.
+    """
+    collect_plan(plan, is_shown=True)
+    if plan and applied_to is not None:
+        collect_result(cast("Item", dict(applied_to)), None)
+    if is_json():
+        return
     for line in map(str, plan):
         print(clean(line))
     if not plan:
@@ -154,7 +152,13 @@ def print_plan(plan: Plan) -> None:
 
 
 def report(
-    results: Mapping[K, object], done: str, name: Callable[[K], str] = str, of: str = ""
+    results: Mapping[K, object],
+    done: str,
+    name: Callable[[K], str] = str,
+    of: str = "",
+    *,
+    noun: str = "name",
+    is_unchanged: bool = False,
 ) -> int:
     """Print a line for each item that was changed, and the errors of the others.
 
@@ -163,18 +167,27 @@ def report(
         done: what was done, such as ``created topic``.
         name: returns the name of an item.
         of: added after the name.
+        noun: what the items are in JSON, such as ``topic``, if they are text or numbers.
+            Partitions and dataclasses are objects by themselves.
+        is_unchanged: whether the items without an error were so before.
 
     Returns:
         The exit code: 1 if an item failed.
     """
     code = 0
-    for item, result in results.items():
+    collect_nothing()
+    for key, result in results.items():
+        found = plain(key)
+        item = cast("Item", found if isinstance(found, dict) else {noun: found})
         if isinstance(result, KafkaError):
             code = 1
+            collect_result(item, result)
             doubt = "; the change may have been made nevertheless" if result.maybe_done else ""
-            print(f"ottla: {result}{doubt}", file=sys.stderr)
+            say_error(result, suffix=doubt, item=item)
         else:
-            print_done(clean(f"{done} {name(item)}{of}"))
+            collect_result(item, None, is_unchanged=is_unchanged)
+            if not is_json():
+                print_done(clean(f"{done} {name(key)}{of}"))
     return code
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ottla._internal.text import counted
+from ottla.cli.messages import say
 
 _ESCAPE = "ottla.escape"
 # Every encoding can show what the commands print themselves.
@@ -128,9 +129,9 @@ class Replacements:
         count = _replaced.count - self._before
         if code or not count:
             return code
-        print(
-            f"ottla: {counted(count, 'character')} printed as an escape, such as \\ud83d: half of "
+        say(
+            f"{counted(count, 'character')} printed as an escape, such as \\ud83d: half of "
             f"a surrogate pair, or not in the output's encoding, {sys.stdout.encoding}",
-            file=sys.stderr,
+            "warning",
         )
         return 1

@@ -10,7 +10,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import TypedDict, cast
 
 from ottla import Admin
 from ottla._core import error_of_code
@@ -26,7 +26,6 @@ from ottla.cli.resources import (
     admin,
     confirm,
     joined,
-    plain,
     print_plan,
     report,
     show,
@@ -123,9 +122,55 @@ def run_list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _plain(token: DelegationToken) -> dict[str, Any]:
-    """Return a token as JSON values, without its HMAC."""
-    return {name: plain(value) for name, value in vars(token).items() if name != "hmac"}
+class Token(TypedDict):
+    """A delegation token, without its HMAC.
+
+    Attributes:
+        token_id: its id.
+        owner: the principal that it logs in as.
+        requester: the principal that created it; null before Kafka 3.3.
+        renewers: the principals who may renew and expire it.
+        issue_timestamp_ms: when it was created, in ms since 1970.
+        expiry_timestamp_ms: when it expires, in ms since 1970.
+        max_timestamp_ms: up to when it can be renewed, in ms since 1970.
+    """
+
+    token_id: str
+    owner: str
+    requester: str | None
+    renewers: list[str]
+    issue_timestamp_ms: int
+    expiry_timestamp_ms: int
+    max_timestamp_ms: int
+
+
+class CreatedToken(Token):
+    """A delegation token that was just created.
+
+    Attributes:
+        token_id: its id.
+        owner: the principal that it logs in as.
+        requester: the principal that created it; null before Kafka 3.3.
+        renewers: the principals who may renew and expire it.
+        issue_timestamp_ms: when it was created, in ms since 1970.
+        expiry_timestamp_ms: when it expires, in ms since 1970.
+        max_timestamp_ms: up to when it can be renewed, in ms since 1970.
+        hmac: its HMAC, which is its password.
+    """
+
+    hmac: str
+
+
+def _plain(token: DelegationToken) -> Token:
+    return {
+        "token_id": token.token_id,
+        "owner": token.owner,
+        "requester": token.requester,
+        "renewers": token.renewers,
+        "issue_timestamp_ms": token.issue_timestamp_ms,
+        "expiry_timestamp_ms": token.expiry_timestamp_ms,
+        "max_timestamp_ms": token.max_timestamp_ms,
+    }
 
 
 def _table(found: Sequence[DelegationToken]) -> Table:
@@ -171,7 +216,7 @@ def run_create(arguments: argparse.Namespace) -> int:
         f"expires   in {expires}; if it is renewed, at the latest in {latest}",
         f"hmac      {token.password}",
     ]
-    value = _plain(token) | {"hmac": token.password}
+    value: CreatedToken = {**_plain(token), "hmac": token.password}
     show(arguments, value, [Table(f"created token {token.token_id}", [], [], lines)])
     return 0
 
@@ -191,7 +236,7 @@ def run_renew(arguments: argparse.Namespace) -> int:
         results = _change(
             tokens, lambda token: client.renew_delegation_token(token.hmac, period=period)
         )
-    return max(code, report(results, "renewed token"))
+    return max(code, _report(results, "renewed token"))
 
 
 def run_expire(arguments: argparse.Namespace) -> int:
@@ -208,7 +253,8 @@ def run_expire(arguments: argparse.Namespace) -> int:
         results = _change(
             tokens, lambda token: client.expire_delegation_token(token.hmac, period=period)
         )
-    return max(code, report(results, "expired token" if period is None else "changed token"))
+    done = "expired token" if period is None else "changed token"
+    return max(code, _report(results, done))
 
 
 def _period(arguments: argparse.Namespace) -> timedelta | None:
@@ -222,14 +268,18 @@ def _change(
     results: dict[str, object] = {}
     for token in tokens:
         try:
-            expiry = change(token)
+            results[token.token_id] = change(token)
         except KafkaError as error:
             results[token.token_id] = error
-        else:
-            left = _left(expiry)
-            now = "" if left == "expired" else f": it expires in {left}"
-            results[f"{token.token_id}{now}"] = None
     return results
+
+
+def _report(results: dict[str, object], done: str) -> int:
+    def name(token_id: str) -> str:
+        left = _left(cast("int", results[token_id]))
+        return token_id if left == "expired" else f"{token_id}: it expires in {left}"
+
+    return report(results, done, name, noun="token_id")
 
 
 def _tokens(client: Admin, ids: Iterable[str]) -> tuple[list[DelegationToken], int]:

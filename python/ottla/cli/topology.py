@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
-import sys
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from ottla import Admin, Cluster, Partition
 from ottla._internal.text import counted, join
-from ottla.cli.options import add_cluster, connect
+from ottla.cli.options import add_cluster, add_json, connect
+from ottla.cli.output import print_document
 from ottla.cli.suggestions import check_topic
 from ottla.cli.tables import Table, print_tables
 
 
 @dataclass(frozen=True)
 class BrokerRow:
-    """A broker. ``preferred`` counts the partitions whose first replica it has."""
+    """A broker and its load.
+
+    Attributes:
+        id: its id.
+        address: host and port.
+        rack: its rack.
+        leader_count: the number of partitions that it leads.
+        preferred_count: the number of partitions whose preferred (first) replica it has.
+        replica_count: the number of replicas that it has.
+    """
 
     id: int
     address: str
     rack: str | None
-    leads: int
-    preferred: int
-    replicas: int
+    leader_count: int
+    preferred_count: int
+    replica_count: int
 
 
 @dataclass(frozen=True)
 class PartitionRow:
     """A partition, and whether it is ``under_replicated`` or ``offline``."""
 
-    index: int
+    partition: int
     leader: int | None
     leader_epoch: int
     replicas: list[int]
@@ -48,8 +55,8 @@ class TopicRow:
     """A topic and its partitions."""
 
     name: str
-    id: str | None
-    internal: bool
+    topic_id: str | None
+    is_internal: bool
     partitions: list[PartitionRow]
 
     @property
@@ -71,16 +78,40 @@ class Overview:
         """All partitions, with the names of their topics."""
         return [(topic.name, partition) for topic in self.topics for partition in topic.partitions]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain values, with the totals that the tables show."""
+    def to_json(self) -> TopologyDocument:
+        """Return everything, with the totals that the tables show."""
         partitions = [partition for _, partition in self.partitions]
         return {
-            **dataclasses.asdict(self),
+            "cluster_id": self.cluster_id,
+            "brokers": self.brokers,
+            "topics": self.topics,
             "partition_count": len(partitions),
             "under_replicated_count": sum(p.under_replicated for p in partitions),
             "offline_count": sum(p.offline for p in partitions),
             "off_preferred_count": sum(off_preferred(p) for p in partitions),
         }
+
+
+class TopologyDocument(TypedDict):
+    """The document of the command.
+
+    Attributes:
+        cluster_id: the id of the cluster.
+        brokers: the brokers.
+        topics: the topics.
+        partition_count: the number of their partitions.
+        under_replicated_count: the number of partitions with a replica that is not in sync.
+        offline_count: the number of partitions without a leader.
+        off_preferred_count: the number of partitions that another than the first replica leads.
+    """
+
+    cluster_id: str | None
+    brokers: list[BrokerRow]
+    topics: list[TopicRow]
+    partition_count: int
+    under_replicated_count: int
+    offline_count: int
+    off_preferred_count: int
 
 
 def off_preferred(partition: PartitionRow) -> bool:
@@ -104,9 +135,9 @@ def overview(cluster: Cluster, names: list[str]) -> Overview:
             id=broker.id,
             address=join(broker.host, broker.port),
             rack=broker.rack,
-            leads=leads[broker.id],
-            preferred=preferred[broker.id],
-            replicas=replicas[broker.id],
+            leader_count=leads[broker.id],
+            preferred_count=preferred[broker.id],
+            replica_count=replicas[broker.id],
         )
         for broker in cluster.brokers.values()
     ]
@@ -115,7 +146,7 @@ def overview(cluster: Cluster, names: list[str]) -> Overview:
 
 def _partition(partition: Partition) -> PartitionRow:
     return PartitionRow(
-        index=partition.index,
+        partition=partition.index,
         leader=partition.leader,
         leader_epoch=partition.leader_epoch,
         replicas=list(partition.replicas),
@@ -135,7 +166,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     add_cluster(parser)
     parser.add_argument("-t", "--topic", action="append", help="only this topic; may be repeated")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    add_json(parser, "print everything as JSON")
     parser.add_argument("--timeout", type=float, help="seconds to find the cluster (60)")
     parser.set_defaults(run=run)
 
@@ -149,8 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
         cluster = client.cluster(names, refresh=True, timeout=arguments.timeout)
         seen = overview(cluster, names)
     if arguments.json:
-        json.dump(seen.to_json(), sys.stdout, indent=2)
-        print()
+        print_document(seen.to_json())
     else:
         print_tables([*tables(seen, detailed=bool(arguments.topic))])
     return 0
@@ -167,16 +197,16 @@ def tables(seen: Overview, *, detailed: bool) -> list[Table]:
                 str(broker.id),
                 broker.address,
                 broker.rack or "",
-                str(broker.leads),
-                str(broker.preferred),
-                str(broker.replicas),
+                str(broker.leader_count),
+                str(broker.preferred_count),
+                str(broker.replica_count),
             ]
             for broker in seen.brokers
         ],
     )
     shown = [_partition_table(topic) for topic in seen.topics] if detailed else [_topics(seen)]
-    under = [f"{name}-{p.index}" for name, p in partitions if p.under_replicated]
-    offline = [f"{name}-{p.index}" for name, p in partitions if p.offline]
+    under = [f"{name}-{p.partition}" for name, p in partitions if p.under_replicated]
+    offline = [f"{name}-{p.partition}" for name, p in partitions if p.offline]
     off = sum(off_preferred(p) for _, p in partitions)
     lines = [
         ", ".join(
@@ -201,7 +231,7 @@ def _topics(seen: Overview) -> Table:
             str(topic.replication),
             str(sum(p.under_replicated for p in topic.partitions) or ""),
             str(sum(p.offline for p in topic.partitions) or ""),
-            "internal" if topic.internal else "",
+            "internal" if topic.is_internal else "",
         ]
         for topic in seen.topics
     ]
@@ -212,7 +242,7 @@ def _topics(seen: Overview) -> Table:
 def _partition_table(topic: TopicRow) -> Table:
     rows = [
         [
-            str(p.index),
+            str(p.partition),
             "none" if p.leader is None else str(p.leader),
             str(p.leader_epoch),
             _ids(p.replicas),

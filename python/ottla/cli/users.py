@@ -9,6 +9,7 @@ import argparse
 import getpass
 import sys
 from pathlib import Path
+from typing import TypedDict
 
 from ottla._internal.text import counted
 from ottla.admin import DeletePassword, ScramCredential, SetPassword
@@ -27,6 +28,18 @@ from ottla.cli.tables import Table
 from ottla.errors import ConfigError
 
 _MECHANISMS = ["SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+
+class UserCredentials(TypedDict):
+    """The SCRAM credentials of a user, without passwords.
+
+    Attributes:
+        user: the name of the user.
+        credentials: the mechanism and the iterations of each.
+    """
+
+    user: str
+    credentials: list[ScramCredential]
 
 
 def add(commands: Subcommands) -> None:
@@ -83,7 +96,9 @@ def run_list(arguments: argparse.Namespace) -> int:
     """List the users; return the exit code."""
     with admin(arguments) as client:
         found = client.describe_user_scram_credentials()
-    value = [{"user": user, "credentials": each} for user, each in sorted(found.items())]
+    value: list[UserCredentials] = [
+        {"user": user, "credentials": each} for user, each in sorted(found.items())
+    ]
     show(arguments, value, [_table(found)])
     return 0
 
@@ -108,7 +123,7 @@ def run_set(arguments: argparse.Namespace) -> int:
             print_plan(client.alter_user_scram_credentials(alterations, dry_run=True))
             return 0
         changed = client.alter_user_scram_credentials(alterations, errors="return")
-    return report(changed, "set the password of", of=f" ({arguments.mechanism})")
+    return report(changed, "set the password of", of=f" ({arguments.mechanism})", noun="user")
 
 
 def _password(arguments: argparse.Namespace) -> str:
@@ -149,4 +164,4 @@ def run_delete(arguments: argparse.Namespace) -> int:
         if not confirm(arguments, client.alter_user_scram_credentials(deletions, dry_run=True)):
             return 1
         changed = client.alter_user_scram_credentials(deletions, errors="return")
-    return report(changed, "deleted:", of=f" ({', '.join(mechanisms)})")
+    return report(changed, "deleted:", of=f" ({', '.join(mechanisms)})", noun="user")

@@ -7,11 +7,11 @@ printed after the command has ended.
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
 from ottla import ConnectionStatus
+from ottla.cli.messages import say
 
 # Shorter waits are not reported.
 SECONDS = 1.0
@@ -39,7 +39,7 @@ def report_waiting(describe: Callable[[], str | None]) -> Iterator[Callable[[], 
                 message = describe()
                 if message is not None:
                     reported = True
-                    print(f"ottla: waiting for {message}", file=sys.stderr, flush=True)
+                    say(f"waiting for {message}")
 
     thread = threading.Thread(target=watch, name="ottla-waiting", daemon=True)
     thread.start()

@@ -17,11 +17,13 @@ import webbrowser
 from contextlib import ExitStack
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ottla import Client
 from ottla._internal import extras
-from ottla.cli.options import add_cluster, configuration, registry_configuration
+from ottla.cli.messages import say
+from ottla.cli.options import add_cluster, add_json, configuration, registry_configuration
+from ottla.cli.output import print_document
 from ottla.cli.registry_keys import REGISTRY_URL, without_limits
 from ottla.errors import ConfigError
 
@@ -32,6 +34,16 @@ if TYPE_CHECKING:
 
 # The longest delay, in seconds, before Ctrl-C takes effect.
 _INTERVAL = 0.2
+
+
+class ConsoleAddress(TypedDict):
+    """The document of the command, printed as soon as the console serves.
+
+    Attributes:
+        url: the address, with its token.
+    """
+
+    url: str
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -81,6 +93,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         help="show a mock cluster in this process instead, with that many brokers (3) and traffic, "
         "and a page that breaks it; the pages may change it",
     )
+    add_json(parser, "print the address as JSON")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.add_argument("--for", dest="seconds", type=float, help="exit after this many seconds")
     parser.set_defaults(run=run)
@@ -122,7 +135,11 @@ def run(arguments: argparse.Namespace) -> int:
                 simulation=simulation,
             )
         )
-        print(f"ottla console: {console.url}", flush=True)
+        if arguments.json:
+            print_document(ConsoleAddress(url=console.url))
+            sys.stdout.flush()
+        else:
+            print(f"ottla console: {console.url}", flush=True)
         _open(console, arguments, stack)
         _wait(console, arguments.seconds)
     return 0
@@ -207,4 +224,4 @@ def _redirection(url: str) -> Path:
 
 
 def _report(message: str) -> None:
-    print(f"ottla: {message}", file=sys.stderr, flush=True)
+    say(message)

@@ -13,13 +13,28 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from typing import TypedDict
 
+from ottla.cli.options import add_json
+from ottla.cli.output import print_document
 from ottla.cli.packages import require
 from ottla.cli.resources import Subcommands
 
 _SHELLS = ["bash", "zsh", "fish", "tcsh"]
 
 _LIMIT = 1.0
+
+
+class Completion(TypedDict):
+    """The document of the command.
+
+    Attributes:
+        shell: the shell.
+        script: the script that completes commands in it.
+    """
+
+    shell: str
+    script: str
 
 
 def limit() -> float:
@@ -42,6 +57,7 @@ def add(commands: Subcommands) -> None:
         epilog='In bash: eval "$(ottla completion bash)"',
     )
     parser.add_argument("shell", choices=_SHELLS, help="the shell")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -52,7 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     # By default, bash would complete names of files where none fit.
     options = ["-o", "nospace"]
-    print(shellcode(["ottla"], shell=arguments.shell, complete_arguments=options))
+    script: str = shellcode(["ottla"], shell=arguments.shell, complete_arguments=options)
+    if arguments.json:
+        print_document(Completion(shell=arguments.shell, script=script))
+    else:
+        print(script)
     return 0
 
 

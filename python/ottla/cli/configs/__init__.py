@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Iterable
 
 from ottla.admin import Alteration, Append, ConfigEntry, ConfigResource, Subtract
 from ottla.cli.configs import diff
 from ottla.cli.configs.arguments import ALL, TYPES, resource_of, source_text
+from ottla.cli.messages import say_error
 from ottla.cli.resources import (
     Subcommands,
     add_dry_run,
@@ -83,7 +83,7 @@ def run_describe(arguments: argparse.Namespace) -> int:
     ]
     show(arguments, chosen, [_table(resource, chosen)])
     for key in missing:
-        print(f"ottla: {resource} has no key {key}{suggestion(key, known)}", file=sys.stderr)
+        say_error(f"{resource} has no key {key}{suggestion(key, known)}", name="UnknownKey")
     return 1 if missing else 0
 
 
@@ -132,5 +132,5 @@ def _alter(arguments: argparse.Namespace, settings: dict[str, Alteration]) -> in
             print_plan(plan)
             return 0
         client.alter_configs({resource: settings})
-    print_plan(plan)
+    print_plan(plan, applied_to={"resource_type": resource.type, "resource_name": resource.name})
     return 0

@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from ottla.cli.consume.decoding import as_text, decode, json_text
 from ottla.cli.consume.headers import HeaderKinds, decoded_headers, header_kinds
 from ottla.cli.consume.large_values import is_large, is_utf8, json_string
 from ottla.cli.consume.topics import shows_topic
 from ottla.cli.formats import Format, Record, compile_format, unescape
+from ottla.cli.messages import say_error
 from ottla.cli.streams import encoded
 from ottla.errors import SerializationError
 
@@ -44,13 +45,13 @@ class Output:
         for record in records:
             if record.error is not None:
                 where = f"{record.topic}-{record.partition} at offset {record.offset}"
-                self._report(f"{where} cannot be decoded: {record.error}")
+                self._report(f"{where} cannot be decoded: {record.error}", record)
                 if not self._prints_failed:
                     continue
             try:
                 pieces = self._format_record(record)
             except SerializationError as error:
-                self._report(str(error))
+                self._report(error, record)
                 if not self._prints_failed:
                     continue
                 pieces = failed_line(record, error)
@@ -58,9 +59,39 @@ class Output:
                 write(piece)
         flush()
 
-    def _report(self, message: str) -> None:
+    def _report(self, error: SerializationError | str, record: Record) -> None:
         self.failed += 1
-        print(f"ottla: {message}", file=sys.stderr)
+        item = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+        say_error(error, name="SerializationError", item=item)
+
+
+class _RecordFields(TypedDict):
+    """The fields of every record."""
+
+    key: Any
+    value: Any
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None
+    headers: list[list[str | None]]
+
+
+class JsonRecord(_RecordFields, total=False):
+    """A record as a line of JSON.
+
+    Attributes:
+        key: the key: text, or what its format or type makes of it.
+        value: the value, likewise.
+        topic: the topic.
+        partition: the partition.
+        offset: the offset.
+        timestamp: milliseconds since 1970; null after the year 294,246.
+        headers: the name and the value of each header.
+        error: why its key or value cannot be decoded.
+    """
+
+    error: str
 
 
 def output_of(arguments: argparse.Namespace) -> Output:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import suppress
 from datetime import datetime
 
@@ -11,6 +10,7 @@ from ottla import Client
 from ottla._internal.text import counted
 from ottla.cli.consume.tail import tail_starts
 from ottla.cli.consume.topics import topics_of
+from ottla.cli.messages import say
 from ottla.cli.parsing import parse_ago, parse_time
 from ottla.errors import ConfigError, UnknownTopicError
 
@@ -123,7 +123,7 @@ def _check_reached(client: Client, partitions: _Partitions, start: _Offsets) -> 
     more = f" and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
     if len(beyond) == len(partitions):
         raise ConfigError(f"-o {offset} is beyond the end of each partition: {shown}{more}")
-    print(f"ottla: -o {offset} is beyond the end of {shown}{more}", file=sys.stderr)
+    say(f"-o {offset} is beyond the end of {shown}{more}", "warning")
 
 
 def _listed(client: Client, partitions: _Partitions, spec: str | int | datetime) -> _Offsets:

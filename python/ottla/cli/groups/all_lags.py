@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from ottla._internal.text import counted
 from ottla.admin.lag import is_deleted
 from ottla.admin.offsets import IsolationLevel
 from ottla.admin.tables import PartialList
+from ottla.cli.messages import say_error
 from ottla.cli.offset_specs import without_leader
 from ottla.cli.partial import print_errors
 from ottla.cli.resources import text
@@ -25,14 +25,14 @@ class GroupLag:
     Attributes:
         group_id: its id.
         state: its state.
-        partitions: the number of partitions with a committed offset.
+        partition_count: the number of partitions with a committed offset.
         lag: the sum of their lags; of those that are known, if there is an error.
         error: the reason why the lag, or a part of it, is unknown.
     """
 
     group_id: str
     state: str | None
-    partitions: int
+    partition_count: int
     lag: int | None
     error: str | None = None
 
@@ -89,7 +89,7 @@ def summary(lags: PartialList[GroupLag]) -> Table:
         [
             each.group_id,
             text(each.state),
-            str(each.partitions),
+            str(each.partition_count),
             _lag(each),
         ]
         for each in lags
@@ -112,5 +112,5 @@ def print_unknown(lags: PartialList[GroupLag]) -> int:
     code = print_errors(lags.errors)
     causes = Counter(each.error for each in lags if each.error is not None)
     for cause, count in causes.items():
-        print(f"ottla: the lag of {counted(count, 'group')} is unknown: {cause}", file=sys.stderr)
+        say_error(f"the lag of {counted(count, 'group')} is unknown: {cause}", name="UnknownLag")
     return 1 if causes else code

@@ -6,12 +6,12 @@ Invariant: without ``--yes``, no offset that the new group has committed is repl
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 
 from ottla import Admin
 from ottla.admin import CommittedOffset
 from ottla.admin.destinations import TopicPartition
+from ottla.cli.messages import say
 from ottla.cli.parsing import parse_partition
 from ottla.cli.resources import (
     Subcommands,
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         }
         if deleted:
             gone = joined([partition_name(each) for each in sorted(deleted)])
-            print(f"ottla: not copied, the topic does not exist: {gone}", file=sys.stderr)
+            say(f"not copied, the topic does not exist: {gone}", "warning")
         code = 1 if deleted else 0
         if arguments.dry_run or not changed:
             print_plan(plan)

@@ -31,4 +31,4 @@ def run(arguments: argparse.Namespace) -> int:
         if not plans or not confirm(arguments, joined_plan(plans.values())):
             return 1
         deleted = client.delete_groups(plans, errors="return")
-    return max(code, report(deleted, "deleted group"))
+    return max(code, report(deleted, "deleted group", noun="group_id"))

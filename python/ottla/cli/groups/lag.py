@@ -6,19 +6,20 @@ Invariant: rates come from several measurements; without ``--for`` there is one,
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 from ottla import Admin
 from ottla._internal.text import counted, duration
 from ottla.admin import PartitionLag
 from ottla.cli.groups.all_lags import all_lags, print_unknown, summary
 from ottla.cli.groups.trend import GroupTrend, Offsets, Trend, offsets_of
+from ottla.cli.messages import say_error
+from ottla.cli.output import plain
 from ottla.cli.parsing import DURATION_HELP, parse_duration
 from ottla.cli.partial import each_alone, print_errors
-from ottla.cli.resources import Subcommands, add_subcommand, admin, plain, show, text
+from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.suggestions import with_groups
 from ottla.cli.tables import Table
 from ottla.cli.units import number
@@ -33,6 +34,60 @@ _TOO_SHORT = (
     "what is not known yet takes a whole interval between two commits: measure longer, such as "
     "--for 15s"
 )
+
+
+class LaggingPartition(TypedDict):
+    """A partition of a group; the fields are those of ``PartitionLag``."""
+
+    topic: str
+    partition: int
+    committed: int | None
+    end: int | None
+    lag: int | None
+    lag_ms: int | None
+    member_id: str | None
+    client_id: str | None
+    host: str | None
+    error: str | None
+
+
+class MeasuredPartition(LaggingPartition, total=False):
+    """A partition of a group.
+
+    Attributes:
+        topic: the topic.
+        partition: the partition.
+        committed: the committed offset; null if there is none.
+        end: the offset after the last record; null if it is unknown.
+        lag: the number of offsets between them; null if none is committed.
+        lag_ms: the age of the next record in ms; null if it is unknown.
+        member_id: the member that reads it.
+        client_id: the client.id of that member.
+        host: the address of that member.
+        error: why the end is unknown.
+        trend: with ``--for``, how the lag changes; null for a partition without a trend.
+    """
+
+    trend: Trend | None
+
+
+class _GroupPartitions(TypedDict):
+    """The fields of every named group."""
+
+    group_id: str
+    partitions: list[MeasuredPartition]
+
+
+class NamedGroupLag(_GroupPartitions, total=False):
+    """The lag of a named group.
+
+    Attributes:
+        group_id: its id.
+        partitions: the partitions with a committed offset or a member.
+        trend: with ``--for``, how its lag changes; null if no partition has a trend.
+    """
+
+    trend: Trend | None
 
 
 def add(subcommands: Subcommands) -> None:
@@ -149,7 +204,7 @@ def _unknown(found: Mapping[str, list[PartitionLag]]) -> int:
     """Print why the lags of partitions are unknown; return the exit code: 1 if one is."""
     errors = [each.error for lags in found.values() for each in lags if each.error is not None]
     for error in errors:
-        print(f"ottla: {error}", file=sys.stderr)
+        say_error(error)
     return 1 if errors else 0
 
 
@@ -163,7 +218,7 @@ def _show(
     show(arguments, value, tables)
 
 
-def _plain(group: str, lags: list[PartitionLag], trend: GroupTrend | None) -> dict[str, object]:
+def _plain(group: str, lags: list[PartitionLag], trend: GroupTrend | None) -> NamedGroupLag:
     if trend is None:
         return {"group_id": group, "partitions": plain(lags)}
     trends = trend.trends()

@@ -47,4 +47,4 @@ def run(arguments: argparse.Namespace) -> int:
             reason=arguments.reason,
             errors="return",
         )
-    return report(removed, "removed member")
+    return report(removed, "removed member", noun="member_id")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TypedDict
 
 from ottla.admin import CommittedOffset
 from ottla.cli.parsing import add_partitions, parse_partition
@@ -20,6 +21,36 @@ from ottla.cli.resources import (
 from ottla.cli.suggestions import with_groups
 from ottla.cli.tables import Table
 from ottla.errors import ConfigError
+
+
+class GroupOffset(TypedDict):
+    """A committed offset.
+
+    Attributes:
+        topic: the topic.
+        partition: the partition.
+        offset: the offset from which the group reads on.
+        leader_epoch: the leader epoch of the record before it, if it was committed.
+        metadata: a text that was committed with it.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int | None
+    metadata: str | None
+
+
+class GroupOffsets(TypedDict):
+    """The committed offsets of a group.
+
+    Attributes:
+        group_id: its id.
+        offsets: its offsets.
+    """
+
+    group_id: str
+    offsets: list[GroupOffset]
 
 
 def add(subcommands: Subcommands) -> None:
@@ -48,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         unknown = split(client.describe_groups(empty, errors="return"))[1] if empty else {}
         errors = with_groups(client, failed | unknown)
     listed = {group: offsets for group, offsets in listed.items() if group not in unknown}
-    value = [
+    value: list[GroupOffsets] = [
         {
             "group_id": group,
             "offsets": [

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         plan = client.reset_group_offsets(arguments.name, target, topics, dry_run=not arguments.yes)
     if not confirm(arguments, plan):
         return 1 if plan else 0
-    print_plan(plan)
+    print_plan(plan, applied_to={"group_id": arguments.name})
     return 0
 
 

@@ -12,15 +12,17 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict
 
 from ottla import Admin, Delivery, Producer
 from ottla._core import client_of
 from ottla._internal.text import counted
 from ottla.cli.formats import unescape
-from ottla.cli.options import add_cluster, configuration, put, record_count
+from ottla.cli.messages import say, say_error
+from ottla.cli.options import add_cluster, add_json, configuration, put, record_count
+from ottla.cli.output import print_document
 from ottla.cli.produce.destination import ensure_topic
-from ottla.cli.produce.failures import Failures, shortened, without_unchecked
+from ottla.cli.produce.failures import LENGTH, Failures, without_unchecked
 from ottla.cli.produce.json_serializer import JsonSerializer
 from ottla.cli.schema_options import add_schemas, formats_of
 from ottla.cli.texts import ByteText
@@ -28,6 +30,22 @@ from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError, KafkaError
 
 _CHUNK = 1 << 16
+
+
+class Produced(TypedDict):
+    """The document of the command.
+
+    Attributes:
+        topic: the topic.
+        written_count: the number of records that were acknowledged.
+        failed_count: the number of records that were not; their errors are on standard error.
+    """
+
+    topic: str
+    written_count: int
+    failed_count: int
+
+
 # The number of unsettled deliveries at which reading stops until the oldest are settled.
 _WINDOW = 10_000
 
@@ -65,6 +83,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("-z", "--compression", help="gzip, snappy, lz4 or zstd")
     parser.add_argument("-c", "--count", type=record_count, help="exit after this many records")
     parser.add_argument("-F", "--file", type=Path, action="append", help="a file as one record")
+    add_json(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print the number of records")
     add_schemas(parser, writes=True)
     parser.set_defaults(run=run)
@@ -83,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     formats = formats_of(arguments)
     serializers = {part: JsonSerializer(formats[part], part) for part in formats}
     settled, refused = 0, False
-    failures = Failures()
+    failures = Failures(arguments.topic)
     unsettled: deque[Delivery] = deque()
 
     def settle(limit: int) -> None:
@@ -122,8 +141,14 @@ def run(arguments: argparse.Namespace) -> int:
                 )
             except KafkaError as error:
                 # Only this record was rejected. The records before it were accepted.
-                message = f"record {number + 1}: {shortened(str(error))}"
-                print(f"ottla: {message}; the input after it was not read", file=sys.stderr)
+                item = _item(arguments, number)
+                say_error(
+                    error,
+                    prefix=f"record {number + 1}: ",
+                    suffix="; the input after it was not read",
+                    item=item,
+                    limit=LENGTH,
+                )
                 refused = True
                 break
             unsettled.append(sent)
@@ -133,9 +158,17 @@ def run(arguments: argparse.Namespace) -> int:
     written = settled - failures.count
     if refused:
         failures.add_refused(settled + 1)
-    if arguments.verbose or failures.count or sys.stdin.isatty():
-        print(f"ottla: {failures.summary(written)}", file=sys.stderr)
+    if arguments.json:
+        print_document(
+            Produced(topic=arguments.topic, written_count=written, failed_count=failures.count)
+        )
+    elif arguments.verbose or failures.count or sys.stdin.isatty():
+        say(failures.summary(written))
     return 1 if failures.count else 0
+
+
+def _item(arguments: argparse.Namespace, number: int) -> dict[str, object]:
+    return {"topic": arguments.topic, "index": number}
 
 
 def _header(text: str) -> tuple[str, bytes | None]:

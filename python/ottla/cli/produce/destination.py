@@ -10,6 +10,7 @@ import sys
 
 from ottla import Admin
 from ottla.admin import NewTopic
+from ottla.cli.messages import say, say_error
 from ottla.cli.suggestions import with_topics
 from ottla.errors import KafkaError, TopicExistsError, UnknownTopicError
 
@@ -37,14 +38,14 @@ def ensure_topic(client: Admin, name: str, *, create: bool) -> None:
     created = client.create_topics([NewTopic(name)], errors="return")[name]
     if isinstance(created, KafkaError) and not isinstance(created, TopicExistsError):
         raise created
-    print(f"ottla: created topic {name}", file=sys.stderr)
+    say(f"created topic {name}")
 
 
 def _asked(name: str, error: KafkaError) -> bool:
     """Return whether a person at a terminal wants the topic to be created."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    print(f"ottla: {error}", file=sys.stderr)
+    say_error(error)
     print(f"Create topic {name}? [y/N] ", end="", file=sys.stderr, flush=True)
     # Records are read from the same buffer afterwards.
     return sys.stdin.buffer.readline().strip().lower() in {b"y", b"yes"}

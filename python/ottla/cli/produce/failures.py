@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ottla._internal.text import clean, counted, listed
+from ottla.cli.messages import say_error, shortened
 from ottla.errors import KafkaError
 
 # The number of causes that are told; others are only counted.
 _CAUSES = 5
 _RANGES = 5
-_LENGTH = 400
+LENGTH = 400
+"""The characters of an error that are printed."""
+
 
 _CONTEXT = re.compile(r" \[[^\]]*\]$")
 _NUMBER = re.compile(r"\d+")
@@ -28,11 +30,15 @@ _NUMBER = re.compile(r"\d+")
 class Failures:
     """Counts failed records by cause.
 
+    Args:
+        topic: the topic that they were for.
+
     Attributes:
         count: the number of failed records.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
         self.count = 0
         self._maybe_written = 0
         self._causes: Counter[str] = Counter()
@@ -53,7 +59,8 @@ class Failures:
         self._add_number(number)
         cause = _cause(error)
         if cause not in self._causes and len(self._causes) < _CAUSES:
-            print(f"ottla: not written: {shortened(clean(str(error)))}", file=sys.stderr)
+            item = {"topic": self._topic, "index": number - 1}
+            say_error(error, prefix="not written: ", item=item, limit=LENGTH)
         if cause in self._causes or len(self._causes) < _CAUSES:
             self._causes[cause] += 1
         else:
@@ -96,14 +103,6 @@ def _cause(error: KafkaError) -> str:
     # Messages differ in places and sizes.
     general = _NUMBER.sub("N", _CONTEXT.sub("", str(error)))
     return f"{type(error).__name__}: {shortened(clean(general), 60)}"
-
-
-def shortened(text: str, limit: int = _LENGTH) -> str:
-    """Return a text of at most ``limit`` characters; both ends stay, as a remedy is at the end."""
-    if len(text) <= limit:
-        return text
-    head = limit // 2
-    return f"{text[:head]} … {text[len(text) - (limit - head - 3) :]}"
 
 
 @contextmanager

@@ -6,10 +6,10 @@ Invariant: without ``--yes`` nothing is registered, and an incompatible schema n
 from __future__ import annotations
 
 import argparse
-import sys
 
 from ottla._internal.text import clean
 from ottla.admin import Plan, PlannedChange
+from ottla.cli.messages import say
 from ottla.cli.registry.compatibility import check
 from ottla.cli.registry.connection import (
     add_registry,
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             ]
         )
         for message in messages:
-            print(f"ottla: {clean(message)}", file=sys.stderr)
+            say(clean(message))
         if arguments.dry_run or not is_compatible:
             print_plan(plan)
             return 0 if is_compatible else 1

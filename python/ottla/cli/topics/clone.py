@@ -10,6 +10,7 @@ import argparse
 from ottla import Admin
 from ottla._internal.text import clean, counted
 from ottla.admin import ConfigResource, NewTopic, Plan, PlannedChange
+from ottla.cli.messages import is_json
 from ottla.cli.parsing import parse_pairs
 from ottla.cli.resources import (
     Subcommands,
@@ -62,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         if arguments.dry_run:
             print_plan(Plan([*plan, *set_keys]))
-            print("no records will be copied")
+            if not is_json():
+                print("no records will be copied")
             return 0
         created = client.create_topics([new], errors="return")
     parts = [
@@ -70,8 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
         counted(new.replication or 0, "replica"),
         counted(len(set_keys), "configuration key"),
     ]
-    code = report(created, "created topic", of=f" like {arguments.source}: {', '.join(parts)}")
-    if not code:
+    code = report(
+        created, "created topic", of=f" like {arguments.source}: {', '.join(parts)}", noun="topic"
+    )
+    if not code and not is_json():
         print(clean(f"no records were copied from {arguments.source}"))
     return code
 

@@ -73,6 +73,6 @@ def run(arguments: argparse.Namespace) -> int:
         for name, error in created.items()
         if arguments.if_not_exists and isinstance(error, TopicExistsError)
     }
-    report(dict.fromkeys(existing), "exists: topic")
+    report(dict.fromkeys(existing), "exists: topic", noun="topic", is_unchanged=True)
     rest = {name: error for name, error in created.items() if name not in existing}
-    return report(rest, "created topic")
+    return report(rest, "created topic", noun="topic")

@@ -38,4 +38,4 @@ def run(arguments: argparse.Namespace) -> int:
         if not plan or not confirm(arguments, plan):
             return 1
         deleted = client.delete_topics(names, ids=ids, errors="return")
-    return max(code, report(deleted, "deleted topic"))
+    return max(code, report(deleted, "deleted topic", noun="topic"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from ottla import Admin
 from ottla._internal.text import counted
@@ -26,6 +26,48 @@ class PartitionRow:
     description: PartitionDescription
     earliest: int | None
     end: int | None
+
+
+class DescribedPartition(TypedDict):
+    """A partition.
+
+    Attributes:
+        partition: its number.
+        leader: the broker that leads it; null if there is none.
+        leader_epoch: its leader epoch.
+        replicas: the brokers with a replica, the preferred leader first.
+        isr: the brokers whose replicas are in sync.
+        offline_replicas: the brokers whose replicas are offline.
+        earliest: the offset of its first record; null if it could not be looked up.
+        end: the offset after its last record; null if it could not be looked up.
+    """
+
+    partition: int
+    leader: int | None
+    leader_epoch: int
+    replicas: list[int]
+    isr: list[int]
+    offline_replicas: list[int]
+    earliest: int | None
+    end: int | None
+
+
+class DescribedTopic(TypedDict):
+    """A topic.
+
+    Attributes:
+        name: its name.
+        topic_id: its id; null if the brokers have no ids of topics.
+        is_internal: whether it is one of Kafka's own.
+        configs: the configuration that is set for the topic itself; a secret is null.
+        partitions: its partitions.
+    """
+
+    name: str
+    topic_id: str | None
+    is_internal: bool
+    configs: Mapping[str, str | None]
+    partitions: list[DescribedPartition]
 
 
 def add(subcommands: Subcommands) -> None:
@@ -114,10 +156,20 @@ def _altered(entries: Mapping[str, ConfigEntry]) -> dict[str, str | None]:
 
 def _plain(
     topic: TopicDescription, rows: list[PartitionRow], configs: Mapping[str, str | None]
-) -> dict[str, object]:
-    partitions = [
-        dataclasses.asdict(row.description) | {"earliest": row.earliest, "end": row.end}
+) -> DescribedTopic:
+    partitions: list[DescribedPartition] = [
+        {
+            "partition": each.partition,
+            "leader": each.leader,
+            "leader_epoch": each.leader_epoch,
+            "replicas": each.replicas,
+            "isr": each.isr,
+            "offline_replicas": each.offline_replicas,
+            "earliest": row.earliest,
+            "end": row.end,
+        }
         for row in rows
+        for each in [row.description]
     ]
     return {
         "name": topic.name,

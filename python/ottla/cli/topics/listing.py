@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TypedDict
 
 from ottla._internal.text import counted
 from ottla.admin import TopicListing
@@ -37,8 +38,42 @@ def run(arguments: argparse.Namespace) -> int:
         if is_match(each.name)
         and (not arguments.unhealthy or each.without_leader or each.under_replicated)
     ]
-    show(arguments, found, [_table(found)])
+    show(arguments, [_document(each) for each in found], [_table(found)])
     return print_errors(listed.errors)
+
+
+class ListedTopic(TypedDict):
+    """A topic.
+
+    Attributes:
+        name: its name.
+        topic_id: its id; null if the brokers have no ids of topics.
+        is_internal: whether it is one of Kafka's own.
+        partition_count: the number of its partitions.
+        replication_factor: the largest number of replicas that a partition has.
+        without_leader_count: the number of partitions without a leader.
+        under_replicated_count: the number of partitions with a replica that is not in sync.
+    """
+
+    name: str
+    topic_id: str | None
+    is_internal: bool
+    partition_count: int
+    replication_factor: int
+    without_leader_count: int
+    under_replicated_count: int
+
+
+def _document(topic: TopicListing) -> ListedTopic:
+    return {
+        "name": topic.name,
+        "topic_id": topic.topic_id,
+        "is_internal": topic.is_internal,
+        "partition_count": topic.partitions,
+        "replication_factor": topic.replicas,
+        "without_leader_count": topic.without_leader,
+        "under_replicated_count": topic.under_replicated,
+    }
 
 
 def _table(found: list[TopicListing]) -> Table:

@@ -45,5 +45,5 @@ def run(arguments: argparse.Namespace) -> int:
             return print_errors(with_topics(client, each) for each in unknown.values())
         changed, failed = split(client.create_partitions(counts, errors="return"))
         errors = [with_topics(client, each) for each in failed.values()]
-    report(changed, "added partitions: topic", of=f" has {arguments.total}")
+    report(changed, "added partitions: topic", of=f" has {arguments.total}", noun="topic")
     return print_errors(errors)

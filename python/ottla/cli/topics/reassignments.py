@@ -7,7 +7,6 @@ brokers.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 
@@ -15,6 +14,7 @@ from ottla import Admin
 from ottla._internal.text import counted
 from ottla.admin import PartitionReassignment
 from ottla.admin.destinations import TopicPartition
+from ottla.cli.messages import say
 from ottla.cli.offset_specs import partitions_of
 from ottla.cli.parsing import add_partitions
 from ottla.cli.resources import (
@@ -130,7 +130,7 @@ def _wait(client: Admin, topic_partitions: Sequence[TopicPartition] | None) -> N
         line = _summary(found)
         if line != shown:
             shown = line
-            print(f"ottla: {line}", file=sys.stderr, flush=True)
+            say(line)
         time.sleep(_POLL_SECONDS)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from ottla import Admin
 from ottla._internal.text import counted
 from ottla.admin.destinations import TopicPartition
+from ottla.cli.messages import say_error
 from ottla.cli.options import connect, style
 from ottla.cli.packages import require
 from ottla.cli.parsing import DURATION_HELP, add_match, matching, parse_duration
@@ -96,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     show(arguments, _plain(arguments, before, after, rates), [_table(arguments, rates)])
     problems = dict.fromkeys([*before.problems, *after.problems])
     for problem in problems:
-        print(f"ottla: {problem}", file=sys.stderr)
+        say_error(problem)
     return 1 if problems else 0
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import argparse
 
 from ottla import Admin
-from ottla._internal.text import clean, duration
-from ottla.cli.options import add_cluster, connect
-from ottla.cli.resources import confirm, partition_name
-from ottla.cli.streams import print_done
+from ottla._internal.text import duration
+from ottla.cli.options import add_cluster, add_json, connect
+from ottla.cli.resources import confirm, partition_name, report
 from ottla.cli.transactions.describe import open_seconds
 from ottla.errors import ConfigError, StateError
 
@@ -36,6 +35,7 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--start-offset", type=int, metavar="OFFSET", help="its first offset in the partition"
     )
     parser.add_argument("--yes", action="store_true", help="abort it")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -64,8 +64,12 @@ def _abort_id(admin: Admin, arguments: argparse.Namespace) -> int:
         return 1
     admin.fence_producers([name])
     age = duration(open_seconds(described.start_time) or 0.0)
-    print_done(clean(f"aborted the transaction of {name}, open for {age}, and fenced its producer"))
-    return 0
+    return report(
+        {name: None},
+        "aborted the transaction of",
+        of=f", open for {age}, and fenced its producer",
+        noun="transactional_id",
+    )
 
 
 def _abort_hanging(admin: Admin, arguments: argparse.Namespace) -> int:
@@ -74,6 +78,9 @@ def _abort_hanging(admin: Admin, arguments: argparse.Namespace) -> int:
     if not confirm(arguments, plan):
         return 1
     admin.abort_hanging_transaction(topic, partition, start_offset)
-    where = f"{partition_name((topic, partition))} at offset {start_offset}"
-    print_done(clean(f"aborted the hanging transaction in {where}"))
-    return 0
+    return report(
+        {(topic, partition): None},
+        "aborted the hanging transaction in",
+        partition_name,
+        of=f" at offset {start_offset}",
+    )

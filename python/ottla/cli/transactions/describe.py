@@ -3,18 +3,64 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
+from typing import TypedDict
 
 from ottla import Admin, OpenTransaction, TransactionDescription
 from ottla._internal.text import counted, duration
 from ottla.admin.coordinator_topics import TRANSACTIONS, leader_errors
-from ottla.cli.options import add_cluster, connect
+from ottla.cli.options import add_cluster, add_json, connect
 from ottla.cli.partial import print_errors, split
+from ottla.cli.resources import show
 from ottla.cli.suggestions import with_transactional_ids
-from ottla.cli.tables import Table, print_tables
+from ottla.cli.tables import Table
 from ottla.errors import KafkaError
+
+
+class DescribedTransaction(TypedDict):
+    """The state of a transactional id.
+
+    Attributes:
+        transactional_id: the id.
+        state: the state of its transaction, such as ``Ongoing``.
+        producer_id: the id of its producer.
+        producer_epoch: the epoch of its producer.
+        timeout: the timeout of its transactions in seconds.
+        start_time: when its transaction began, in ms since 1970; null if none is open.
+        partitions: the partitions of its transaction.
+    """
+
+    transactional_id: str
+    state: str
+    producer_id: int
+    producer_epoch: int
+    timeout: float
+    start_time: int | None
+    partitions: list[tuple[str, int]]
+
+
+class OpenTransactionDocument(TypedDict):
+    """An open transaction in a partition.
+
+    Attributes:
+        topic: the topic.
+        partition: the partition.
+        start_offset: its first offset in the partition.
+        producer_id: the id of its producer.
+        producer_epoch: the epoch of its producer.
+        last_timestamp: the time of its last record, in ms since 1970, if known.
+        transaction: what its coordinator knows of it; null if no coordinator knows it.
+        is_hanging: whether no coordinator will end it.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int
+    producer_id: int
+    producer_epoch: int
+    last_timestamp: int | None
+    transaction: DescribedTransaction | None
+    is_hanging: bool
 
 
 def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,7 +77,7 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     chosen = parser.add_mutually_exclusive_group(required=True)
     chosen.add_argument("--id", action="append", help="a transactional id; may be repeated")
     chosen.add_argument("--topic", "-t", help="the topic")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -45,16 +91,11 @@ def run(arguments: argparse.Namespace) -> int:
             results, failed = split(admin.describe_transactions(asked, errors="return"))
             errors = with_transactional_ids(admin, failed | down)
             described = list(results.values())
-            plain, table = [_plain(each) for each in described], _table(described)
+            show(arguments, [_plain(each) for each in described], [_table(described)])
         else:
             errors = []
             found = admin.list_open_transactions([arguments.topic])
-            plain, table = [_plain_open(each) for each in found], _open_table(found)
-    if arguments.json:
-        json.dump(plain, sys.stdout, indent=2)
-        print()
-    else:
-        print_tables([table])
+            show(arguments, [_plain_open(each) for each in found], [_open_table(found)])
     return print_errors(errors)
 
 
@@ -72,7 +113,7 @@ def open_seconds(milliseconds: int | None) -> float | None:
     return None if milliseconds is None else max(0.0, time.time() - milliseconds / 1000)
 
 
-def _plain(described: TransactionDescription) -> dict[str, object]:
+def _plain(described: TransactionDescription) -> DescribedTransaction:
     return {
         "transactional_id": described.transactional_id,
         "state": described.state,
@@ -80,11 +121,11 @@ def _plain(described: TransactionDescription) -> dict[str, object]:
         "producer_epoch": described.producer_epoch,
         "timeout": described.timeout,
         "start_time": described.start_time,
-        "partitions": [f"{topic}-{partition}" for topic, partition in described.partitions],
+        "partitions": described.partitions,
     }
 
 
-def _plain_open(found: OpenTransaction) -> dict[str, object]:
+def _plain_open(found: OpenTransaction) -> OpenTransactionDocument:
     return {
         "topic": found.topic,
         "partition": found.partition,

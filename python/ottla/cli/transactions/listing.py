@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
+from typing import TypedDict
 
 from ottla import Admin, TransactionListing
 from ottla._internal.text import counted
-from ottla.cli.options import add_cluster, connect
+from ottla.cli.options import add_cluster, add_json, connect
 from ottla.cli.partial import print_errors
-from ottla.cli.tables import Table, print_tables
+from ottla.cli.resources import show
+from ottla.cli.tables import Table
+
+
+class ListedTransaction(TypedDict):
+    """A transactional id.
+
+    Attributes:
+        transactional_id: the id.
+        state: the state of its transaction, such as ``Ongoing``.
+        producer_id: the id of its producer.
+        coordinator: the id of the broker that coordinates it.
+    """
+
+    transactional_id: str
+    state: str
+    producer_id: int
+    coordinator: int
 
 
 def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,7 +52,7 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "--match", metavar="REGEX", help="only ids that this regular expression matches completely"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -49,15 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
             id_pattern=arguments.match,
             errors="return",
         )
-    if arguments.json:
-        json.dump([_plain(listing) for listing in listed], sys.stdout, indent=2)
-        print()
-    else:
-        print_tables([_table(listed, least=bool(listed.errors))])
+    table = _table(listed, least=bool(listed.errors))
+    show(arguments, [_plain(listing) for listing in listed], [table])
     return print_errors(listed.errors)
 
 
-def _plain(listing: TransactionListing) -> dict[str, object]:
+def _plain(listing: TransactionListing) -> ListedTransaction:
     return {
         "transactional_id": listing.transactional_id,
         "state": listing.state,

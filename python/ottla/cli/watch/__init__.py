@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from ottla import AsyncClient
-from ottla.cli.options import add_cluster, configuration, servers_of
+from ottla.cli.options import add_cluster, add_json, configuration, servers_of
 from ottla.cli.packages import require
 from ottla.cli.signals import run_until_signal
 from ottla.cli.texts import is_text
@@ -43,7 +43,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("--interval", type=float, default=2.0, help="seconds between refreshes (2)")
     parser.add_argument("--for", dest="seconds", type=float, help="exit after this many seconds")
-    parser.add_argument("--json", action="store_true", help="print each event as a line of JSON")
+    add_json(parser, "print each event as a line of JSON")
     parser.set_defaults(run=run)
 
 

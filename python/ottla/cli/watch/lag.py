@@ -15,7 +15,7 @@ from ottla._internal.text import duration
 from ottla.admin import PartitionLag
 from ottla.cli.groups.lag import cleared_in, rate_text, summary_of, trend_text
 from ottla.cli.groups.trend import GroupTrend, Trend, offsets_of
-from ottla.cli.resources import plain
+from ottla.cli.output import plain
 from ottla.cli.tables import Table
 from ottla.cli.units import elapsed
 from ottla.cli.watch.poller import Outcome, Poller

@@ -14,7 +14,7 @@ from ottla import Event
 from ottla._internal.text import clean
 from ottla.cli.watch.session import Watch
 
-_FIELDS = ("message", "broker", "topic", "partition", "before", "after")
+_FIELDS = ("message", "broker", "topic", "partition")
 
 
 async def print_lines(watch: Watch, *, as_json: bool, with_rates: bool) -> None:
@@ -58,7 +58,9 @@ def _print(text: str) -> None:
 
 
 def _event_json(event: Event) -> str:
-    return _json(event.kind, {name: getattr(event, name) for name in _FIELDS})
+    values = {name: getattr(event, name) for name in _FIELDS}
+    # In plans, `before` and `after` are text.
+    return _json(event.kind, {**values, "previous": event.before, "current": event.after})
 
 
 def _json(kind: str, values: dict[str, Any]) -> str:

@@ -1,0 +1,259 @@
+"""Writes the JSON Schemas of what commands print with ``--json``: python/ottla/cli/schemas/v1.
+
+Called by `make docs`; tests/unit/test_command_schemas.py checks that the files are current.
+Invariants: a schema is made from the types that the commands are checked against, and stands alone;
+it allows further fields, since these may be added within a version.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+import types
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import (
+    Any,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from ottla.admin import (
+    Acl,
+    ConfigEntry,
+    FeaturesDescription,
+    GroupDescription,
+    GroupListing,
+    PartitionReassignment,
+    QuorumDescription,
+)
+from ottla.cli.brokers import BrokerDocument
+from ottla.cli.completion import Completion
+from ottla.cli.consume.output import JsonRecord
+from ottla.cli.doctor import DoctorReport
+from ottla.cli.groups.all_lags import GroupLag
+from ottla.cli.groups.lag import NamedGroupLag
+from ottla.cli.groups.offsets import GroupOffsets
+from ottla.cli.messages import Message
+from ottla.cli.offsets import PartitionOffsets
+from ottla.cli.output import Changes, TopicPartition
+from ottla.cli.produce import Produced
+from ottla.cli.profile_list import Profile
+from ottla.cli.quotas import EntityQuotas
+from ottla.cli.schema import VERSION
+from ottla.cli.tokens import CreatedToken, Token
+from ottla.cli.topics.describe import DescribedTopic
+from ottla.cli.topics.listing import ListedTopic
+from ottla.cli.topology import TopologyDocument
+from ottla.cli.transactions.describe import DescribedTransaction, OpenTransactionDocument
+from ottla.cli.transactions.listing import ListedTransaction
+from ottla.cli.users import UserCredentials
+from ottla.cli.watch.documents import EventLine, LagLine, RatesLine
+from ottla.console.command import ConsoleAddress
+
+Schema: TypeAlias = dict[str, Any]
+FOLDER = Path(__file__).parent.parent / "python" / "ottla" / "cli" / "schemas" / VERSION
+_SIMPLE = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
+_ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+
+
+CHANGES = [
+    "acls create",
+    "acls delete",
+    "configs set",
+    "configs unset",
+    "features update",
+    "groups clone",
+    "groups delete",
+    "groups delete-offsets",
+    "groups remove-members",
+    "groups reset",
+    "quorum add-voter",
+    "quorum remove-voter",
+    "quotas set",
+    "quotas unset",
+    "tokens expire",
+    "tokens renew",
+    "topics add-partitions",
+    "topics clone",
+    "topics create",
+    "topics delete",
+    "topics delete-records",
+    "topics elect-leaders",
+    "topics reassign",
+    "transactions abort",
+    "users delete-password",
+    "users set-password",
+]
+"""The commands that only change something."""
+
+DOCUMENTS: dict[str, Any] = {
+    "acls list": list[Acl],
+    "brokers": list[BrokerDocument],
+    "completion": Completion,
+    "configs describe": list[ConfigEntry],
+    "console": ConsoleAddress,
+    "consume": JsonRecord,
+    "doctor": DoctorReport,
+    "error": Message,
+    "features list": FeaturesDescription,
+    "groups describe": list[GroupDescription],
+    "groups lag": list[GroupLag] | list[NamedGroupLag],
+    "groups list": list[GroupListing],
+    "groups offsets": list[GroupOffsets],
+    "offsets": list[PartitionOffsets],
+    "produce": Produced,
+    "profiles": list[Profile],
+    "quorum describe": QuorumDescription,
+    "quotas list": list[EntityQuotas],
+    "schema": list[str] | dict[str, Any],
+    "tokens create": CreatedToken | Changes,
+    "tokens list": list[Token],
+    "topics describe": list[DescribedTopic],
+    "topics list": list[ListedTopic],
+    "topics reassignments": list[PartitionReassignment],
+    "topology": TopologyDocument,
+    "transactions describe": list[DescribedTransaction] | list[OpenTransactionDocument],
+    "transactions list": list[ListedTransaction],
+    "users list": list[UserCredentials],
+    "watch": EventLine | LagLine | RatesLine,
+    **dict.fromkeys(CHANGES, Changes),
+}
+"""The type of what each command prints; ``error`` is a line of standard error."""
+
+LINES = {"consume", "watch", "error"}
+"""Those that print a JSON object a line."""
+
+
+class _Definitions:
+    """The definitions of one schema.
+
+    Args:
+        pairs_are_objects: whether a topic and a partition become an object, as in all documents
+            but the doctor's facts.
+    """
+
+    def __init__(self, *, pairs_are_objects: bool) -> None:
+        self.found: dict[str, Schema] = {}
+        self._types: dict[str, Any] = {}
+        self._pairs_are_objects = pairs_are_objects
+
+    def schema_of(self, kind: Any) -> Schema:
+        """Return the schema of a type; those of its classes become definitions."""
+        origin, arguments = get_origin(kind), get_args(kind)
+        if kind is Any:
+            return {}
+        if kind in _SIMPLE:
+            return {"type": _SIMPLE[kind]}
+        if origin in {Union, types.UnionType}:
+            return _any_of([self.schema_of(each) for each in arguments])
+        if origin is Literal:
+            return {"enum": list(arguments)}
+        if origin is tuple and arguments[-1] is not Ellipsis:
+            if arguments == (str, int) and self._pairs_are_objects:
+                return self.schema_of(TopicPartition)
+            items = [self.schema_of(each) for each in arguments]
+            return {"type": "array", "prefixItems": items, "minItems": len(items), "items": False}
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            return {"type": "object", "additionalProperties": self.schema_of(arguments[1])}
+        if isinstance(origin, type) and issubclass(origin, Sequence):
+            return {"type": "array", "items": self.schema_of(arguments[0])}
+        if dataclasses.is_dataclass(kind) or is_typeddict(kind):
+            return self._reference(kind)
+        raise TypeError(f"no schema for {kind!r}")
+
+    def _reference(self, kind: Any) -> Schema:
+        name = kind.__name__.removesuffix("Document")
+        if self._types.setdefault(name, kind) is not kind:
+            raise TypeError(f"two types are called {name}")
+        if name not in self.found:
+            self.found[name] = {}
+            self.found[name] = self._object(kind)
+        return {"$ref": f"#/$defs/{name}"}
+
+    def _object(self, kind: Any) -> Schema:
+        hints = get_type_hints(kind)
+        required = (
+            sorted(kind.__required_keys__, key=list(hints).index)
+            if is_typeddict(kind)
+            else [each.name for each in dataclasses.fields(kind)]
+        )
+        names = list(hints) if is_typeddict(kind) else required
+        described = _attributes(kind)
+        properties = {
+            name: _described(self.schema_of(hints[name]), described.get(name)) for name in names
+        }
+        summary = (inspect.getdoc(kind) or "").partition("\n")[0]
+        return {
+            "description": summary.replace("``", "`"),
+            "type": "object",
+            "properties": properties,
+            "required": required,
+        }
+
+
+def _attributes(kind: Any) -> dict[str, str]:
+    """Return the descriptions of a class's attributes."""
+    section = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
+    return {
+        name: " ".join(description.split()).rstrip(".").replace("``", "`").replace("None", "null")
+        for name, description in _ATTRIBUTE.findall(section)
+    }
+
+
+def _described(schema: Schema, description: str | None) -> Schema:
+    return {**schema, "description": description} if description else schema
+
+
+def _any_of(schemas: list[Schema]) -> Schema:
+    if all(each.keys() == {"type"} for each in schemas):
+        return {"type": [each["type"] for each in schemas]}
+    return {"anyOf": schemas}
+
+
+def schemas() -> dict[str, str]:
+    """Return the text of each schema, by its file name."""
+    texts = {}
+    for command, kind in sorted(DOCUMENTS.items()):
+        name = command.replace(" ", "-")
+        definitions = _Definitions(pairs_are_objects=command != "doctor")
+        what = "A line" if command in LINES else "The document"
+        place = (
+            "of standard error of any command with --json"
+            if command == "error"
+            else f"that `ottla {command} --json` prints"
+        )
+        root = definitions.schema_of(kind)
+        schema = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": f"urn:ottla:cli:{VERSION}:{name}",
+            "title": f"{what} {place}",
+            **root,
+            "$defs": dict(sorted(definitions.found.items())),
+        }
+        if not schema["$defs"]:
+            del schema["$defs"]
+        texts[f"{name}.json"] = json.dumps(schema, indent=2) + "\n"
+    return texts
+
+
+def main() -> None:
+    """Write the files, and remove those of commands that are gone."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    wanted = schemas()
+    for path in FOLDER.glob("*.json"):
+        if path.name not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
