@@ -141,20 +141,25 @@ def serve(
     cluster_arguments = names("cluster_arguments", cluster_arguments)
     # The packages of the extra are imported here, not with ottla.
     from ottla.console.access import new_token
+    from ottla.console.group_survey import GroupSurvey
     from ottla.console.observer import Observer
     from ottla.console.routes.context import Context
     from ottla.console.server import Server, listen
     from ottla.console.source import Source
+    from ottla.console.survey import Survey
     from ottla.console.workers import Workers
 
     if schema_limits is not None:
         check_schema_limits(schema_limits)
     registry = _registry(schema_registry)
     source = Source(client)
+    observer, workers = Observer(source), Workers()
     context = Context(
         source,
-        Observer(source),
-        Workers(),
+        observer,
+        workers,
+        Survey(source, observer, workers),
+        GroupSurvey(source.admin, workers),
         allow_changes,
         registry=registry,
         limits=schema_limits,

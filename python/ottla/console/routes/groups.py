@@ -14,33 +14,35 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ottla import Admin
-from ottla.cli.groups.all_lags import all_lags
+from ottla.admin import PartitionLag
 from ottla.cli.groups.reset import parse_target
+from ottla.cli.groups.trend import offsets_of
 from ottla.cli.parsing import parse_partition
+from ottla.console import workers as cadences
+from ottla.console.group_survey import NO_LAG, TIMEOUT
+from ottla.console.group_trend import GroupTrend
 from ottla.console.query import Query, json_body
 from ottla.console.responses import JSONResponse
 from ottla.console.routes.context import Context
 from ottla.errors import ConfigError
 
-# Seconds for which pages share a result.
-_SHARED = 2.0
-# The timeout of a call in seconds: waiting calls occupy the console's few threads.
-_TIMEOUT = 8.0
-_NO_LAG = {"Share", "Streams"}
 # The largest number of partitions to list for a group.
 _MAX_PARTITIONS = 5_000
 
 
 def routes(context: Context) -> list[Route]:
     """Return the routes."""
-    admin, workers = context.source.admin, context.workers
+    admin, workers, survey = context.source.admin, context.workers, context.groups
 
     async def groups(_: Request) -> Response:
-        return JSONResponse(await workers.shared("groups", _SHARED, _groups, admin))
+        return JSONResponse(await survey.rows())
 
     async def group(request: Request) -> Response:
         name = Query(request).required("name")
-        return JSONResponse(await workers.shared(("group", name), _SHARED, _group, admin, name))
+        found = await workers.shared(
+            ("group", name), cadences.GROUP, _group, admin, name, survey.trend(name)
+        )
+        return JSONResponse({**found, "history": survey.history(name)})
 
     async def reset(request: Request) -> Response:
         body = await json_body(request)
@@ -49,7 +51,7 @@ def routes(context: Context) -> list[Route]:
             context.check_changes()
         name, target = _text(body, "group"), parse_target(_text(body, "to"))
         topics = [parse_partition(each) for each in _text(body, "topics", "").split()] or None
-        options: dict[str, Any] = {"dry_run": dry_run, "timeout": _TIMEOUT}
+        options: dict[str, Any] = {"dry_run": dry_run, "timeout": TIMEOUT}
         plan = await workers.run(lambda: admin.reset_group_offsets(name, target, topics, **options))
         changes = [dataclasses.asdict(change) for change in plan]
         return JSONResponse({"changed": not dry_run, "changes": changes})
@@ -68,22 +70,8 @@ def _text(body: dict[str, Any], name: str, default: str | None = None) -> str:
     return value.strip()
 
 
-def _groups(admin: Admin) -> list[dict[str, Any]]:
-    types = {each.group_id: each for each in admin.list_groups(timeout=_TIMEOUT)}
-    rows = []
-    for lag in all_lags(admin, "read_uncommitted", timeout=_TIMEOUT):
-        listing = types.get(lag.group_id)
-        row = dataclasses.asdict(lag)
-        if listing is not None:
-            row |= {"type": listing.type, "coordinator": listing.coordinator}
-        if listing is not None and listing.type in _NO_LAG:
-            row |= {"lag": None, "error": None}
-        rows.append({"type": None, "coordinator": None, **row})
-    return rows
-
-
-def _group(admin: Admin, name: str) -> dict[str, Any]:
-    description = admin.describe_groups([name], timeout=_TIMEOUT)[name]
+def _group(admin: Admin, name: str, trend: GroupTrend) -> dict[str, Any]:
+    description = admin.describe_groups([name], timeout=TIMEOUT)[name]
     members = [
         {
             "member_id": member.member_id,
@@ -94,11 +82,23 @@ def _group(admin: Admin, name: str) -> dict[str, Any]:
         }
         for member in description.members
     ]
-    has_lag = description.type not in _NO_LAG
-    lags = admin.group_lag(name, timeout=_TIMEOUT) if has_lag else []
+    has_lag = description.type not in NO_LAG
+    lags = admin.group_lag(name, timeout=TIMEOUT) if has_lag else []
+    now = time.time()
+    trend.observe(now, offsets_of(lags))
+    trends, total = trend.trends(), trend.total()
+
+    def partition(lag: PartitionLag) -> dict[str, Any]:
+        known = trends.get((lag.topic, lag.partition))
+        return {
+            **dataclasses.asdict(lag),
+            "trend": None if known is None else dataclasses.asdict(known),
+        }
+
     return {
         "group_id": name,
-        "time": time.time(),
+        "time": now,
+        "trend": None if total is None else dataclasses.asdict(total),
         "type": description.type,
         "state": description.state,
         "assignor": description.assignor,
@@ -106,5 +106,5 @@ def _group(admin: Admin, name: str) -> dict[str, Any]:
         "members": members,
         "has_lag": has_lag,
         "total": len(lags),
-        "partitions": [dataclasses.asdict(lag) for lag in list(lags)[:_MAX_PARTITIONS]],
+        "partitions": [partition(lag) for lag in list(lags)[:_MAX_PARTITIONS]],
     }

@@ -2,43 +2,52 @@
 // offsets after it has shown the plan.
 
 import { about } from "./about.js";
+import { chart } from "./chart.js";
 import { el, replace, setText, table } from "./dom.js";
 import { count, counted, number, seconds } from "./format.js";
+import { stateOf, trendText } from "./group_row.js";
+import * as intervals from "./intervals.js";
 import { repeat } from "./repeat.js";
 import { get, post } from "./stream.js";
 
-const INTERVAL = 3000;
-// The trend covers this window.
-const WINDOW_SECONDS = 60;
 
 /** Shows a group. Returns a function that closes the view. */
 export function openGroup(content, group) {
   const summary = el("p.found", { role: "status" }, "looking up the group …");
   const members = el("section");
   const lags = el("section");
-  const samples = [];
-  content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, lags, members, resetForm(group));
-  return repeat(INTERVAL, async () => {
+  // The lag during the session: what the console saw before, and what this page sees.
+  const session = [];
+  const lagChart = chart({ title: "Lag", unit: "records during this session", format: count, minutes: 60, series: [["records", (sample) => sample.lag]] });
+  content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, el("div.charts", {}, lagChart.element), lags, members, resetForm(group));
+  const end = repeat(intervals.GROUP, async () => {
     const found = await get("/api/group", { name: group });
-    if (!samples.length || samples[samples.length - 1].time !== found.time) samples.push(found);
-    while (samples[0].time < found.time - WINDOW_SECONDS) samples.shift();
     draw(found);
+    if (!session.length) session.push(...found.history.map(([time, lag]) => ({ time, lag })));
+    const last = session[session.length - 1];
+    if (found.has_lag && (!last || last.time < found.time)) session.push({ time: found.time, lag: found.partitions.reduce((sum, each) => sum + (each.lag ?? 0), 0) });
+    if (session.length > 1200) session.shift();
+    lagChart.element.hidden = !found.has_lag;
+    lagChart.draw(session);
   }, (error) => setText(summary, error.message));
+  return () => { end(); lagChart.close(); };
 
   function draw(found) {
     const known = found.partitions.map((each) => each.lag).filter((lag) => lag !== null);
     const total = known.reduce((sum, lag) => sum + lag, 0);
     const oldest = Math.max(0, ...found.partitions.map((each) => each.lag_ms ?? 0));
-    const parts = [found.state, found.type, found.assignor ? `assignor ${found.assignor}` : null, `coordinator: broker ${found.coordinator}`, counted(found.members.length, "member")];
-    setText(summary, parts.filter(Boolean).join(" · "));
+    const parts = [found.type, found.assignor ? `assignor ${found.assignor}` : null, `coordinator: broker ${found.coordinator}`, counted(found.members.length, "member")];
+    const text = [found.state, ...parts].filter(Boolean).join(" · ");
+    if (summary.dataset.text !== text) replace(summary, stateOf(found.state), ` · ${parts.filter(Boolean).join(" · ")}`);
+    summary.dataset.text = text;
     replace(members, el("h3", {}, "Members"), found.members.length ? table("Members", ["member", "client", "host", "partitions"], found.members.map(member)) : el("p", {}, "The group has no members."));
     if (!found.has_lag) {
       replace(lags, el("p", {}, `Groups of type ${found.type} have no committed offsets: there is no lag.`));
       return;
     }
     replace(lags,
-      el("p.big", {}, "lag ", el("b", { id: "total-lag", "data-lag": total }, count(total)), " records", oldest ? `, the oldest of them ${seconds(oldest / 1000)} old` : "", " · ", trendText(trendOf(samples, found.partitions))),
-      found.partitions.length ? table("Lag by partition", ["partition", "committed", "end", "lag", "behind", "read/s", "written/s", "cleared in", "member"], found.partitions.map((each) => partition(each, samples))) : el("p", {}, "The group has committed nothing."),
+      el("p.big", {}, "lag ", el("b", { id: "total-lag", "data-lag": total }, count(total)), " records", oldest ? `, the oldest of them ${seconds(oldest / 1000)} old` : "", " · ", totalTrend(found.trend)),
+      found.partitions.length ? table("Lag by partition", ["partition", "committed", "end", "lag", "behind", "read/s", "written/s", "cleared in", "member"], found.partitions.map(partition)) : el("p", {}, "The group has committed nothing."),
       found.total > found.partitions.length ? el("p", {}, `+ ${count(found.total - found.partitions.length)} more partitions`) : null);
   }
 }
@@ -50,45 +59,23 @@ function member(each) {
   return [each.instance_id ? `${each.member_id} (${each.instance_id})` : each.member_id, each.client_id, each.host, texts.join("; ") || "nothing"];
 }
 
-function partition(each, samples) {
-  const trend = trendOf(samples, [each]);
+function partition(each) {
+  const { trend } = each;
   const cell = (text, attributes = {}) => el("td.number", attributes, text);
   return [`${each.topic}-${each.partition}`, cell(count(each.committed)), cell(count(each.end)), cell(count(each.lag), { "data-lag": each.lag ?? "" }),
     cell(each.lag_ms === null ? "–" : seconds(each.lag_ms / 1000)), cell(trend ? number(trend.read) : "–"), cell(trend ? number(trend.written) : "–"),
-    cell(trend ? clearedIn(trend) : "–"), each.client_id ? `${each.client_id} at ${(each.host ?? "").replace(/^\//, "")}` : "nobody"];
+    cell(clearedIn(trend)), each.client_id ? `${each.client_id} at ${(each.host ?? "").replace(/^\//, "")}` : "nobody"];
 }
 
-// The records read and written per second in the partitions of the newest sample, computed from the oldest and the newest sample. Null before there are two samples.
-function trendOf(samples, partitions) {
-  const [first, last] = [samples[0], samples[samples.length - 1]];
-  const time = last.time - first.time;
-  if (!(time > 0)) return null;
-  let [read, written, lag] = [0, 0, 0];
-  first.places ??= new Map(first.partitions.map((each) => [placeOf(each), each]));
-  for (const now of partitions) {
-    const before = first.places.get(placeOf(now));
-    if (!before) continue;
-    written += Math.max(0, now.end - before.end);
-    if (now.committed !== null && before.committed !== null) read += Math.max(0, now.committed - before.committed);
-    lag += now.lag ?? 0;
-  }
-  return { read: read / time, written: written / time, lag };
+function clearedIn(trend) {
+  if (!trend || trend.state === "unknown") return "–";
+  if (trend.state === "keeping_up") return "keeps up";
+  return trend.state === "shrinking" ? seconds(trend.seconds_to_clear) : "not shrinking";
 }
 
-function placeOf({ topic, partition }) {
-  return `${topic}\n${partition}`;
-}
-
-function clearedIn({ read, written, lag }) {
-  if (!lag) return "clear";
-  return read > written ? seconds(lag / (read - written)) : "never";
-}
-
-function trendText(trend) {
-  if (!trend) return "measuring its trend …";
-  const rates = `${number(trend.read)} read and ${number(trend.written)} written per second`;
-  if (!trend.lag) return rates;
-  return trend.read > trend.written ? `${rates}, cleared in ${clearedIn(trend)}` : `${rates}: it is not shrinking`;
+function totalTrend(trend) {
+  if (!trend || trend.read === null || trend.written === null) return "measuring its trend …";
+  return [`${number(trend.read)} read and ${number(trend.written)} written per second: `, trendText(trend)];
 }
 
 // Plans a reset, shows the plan, and applies it if the console allows changes.

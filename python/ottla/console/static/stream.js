@@ -54,6 +54,9 @@ const HANDLERS = {
     const fresh = list.filter((event) => event.number > number);
     if (!fresh.length) return;
     number = fresh[fresh.length - 1].number;
+    // Leaders that moved a moment later extend an event.
+    const replaced = new Set(fresh.map((event) => event.replaces).filter(Boolean));
+    if (replaced.size) events.splice(0, events.length, ...events.filter((event) => !replaced.has(event.number)));
     events.push(...fresh);
     if (events.length > MAX_EVENTS) events.splice(0, events.length - MAX_EVENTS);
     publish("fresh events", fresh);
