@@ -32,8 +32,8 @@ class Client(ClientBase):
             (KIP-255), called on a thread of its own whenever a new token is needed. It returns a
             token, ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in seconds
             since 1970 or as an aware ``datetime``, the extensions as a dict.
-        timeout: seconds to find the cluster, in which servers that fail are tried again. Default:
-            ``default.api.timeout.ms``, 60 s.
+        timeout: seconds to find the cluster; the error comes as soon as every server has failed.
+            Default: ``default.api.timeout.ms``, 60 s.
         connect: whether to connect now. Otherwise the configuration is checked, nothing is started,
             and each call that needs the cluster connects within its own timeout.
 

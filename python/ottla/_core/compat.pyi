@@ -183,9 +183,17 @@ class Message:
 
 @final
 class OffsetStore:
-    """The offsets of the assigned partitions. Any thread may use it."""
+    """The offsets of the assigned partitions. Any thread may use it.
 
-    def __new__(cls) -> OffsetStore: ...
+    Args:
+        consumer: the consumer.
+        stores: whether the offsets of returned messages are stored, for the next commit.
+    """
+
+    def __new__(cls, consumer: Consumer[Any, Any], stores: bool) -> OffsetStore: ...
+    @property
+    def is_drained(self) -> bool:
+        """Whether the last poll has found no message."""
     def add(self, keys: Iterable[TopicPartition]) -> None:
         """Begin with partitions that were assigned."""
 
@@ -196,7 +204,7 @@ class OffsetStore:
         """Store an offset; return False if the partition is not assigned."""
 
     def position(self, key: TopicPartition) -> int | None:
-        """Return the offset after the last record that was returned, or None."""
+        """Return the offset after the last record that was returned, and after what follows without one; or None."""
 
     def sought(self, key: TopicPartition) -> None:
         """Forget what was stored before a seek."""
@@ -219,12 +227,9 @@ class MessageReader:
     Args:
         consumer: the consumer.
         store: where the offsets of returned messages are noted.
-        stores: whether they are stored, for the next commit.
     """
 
-    def __new__(
-        cls, consumer: Consumer[Any, Any], store: OffsetStore, stores: bool
-    ) -> MessageReader: ...
+    def __new__(cls, consumer: Consumer[Any, Any], store: OffsetStore) -> MessageReader: ...
     def buffered(self) -> Message | None:
         """Return a message that is buffered, or None if there is none or a poll is due."""
 

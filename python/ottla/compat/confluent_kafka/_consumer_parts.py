@@ -46,7 +46,7 @@ class ConsumerParts:
         self._client = client_of(self.settings)
         self.consumer: ottla.Consumer = ottla.Consumer(self._client)
         self.cluster = Cluster(self.settings, self._client)
-        self.store = OffsetStore()
+        self.store = OffsetStore(self.consumer, self.settings.auto_offset_store)
         self.commits = Commits(self.settings, self.consumer, self.store)
         self.assignment = Assignment(self.consumer, self.store)
         self.watermarks = Watermarks(self.settings, self._client, self.consumer)

@@ -46,8 +46,8 @@ class Reading:
         self._settings = settings
         self._consumer = consumer
         self._assignment = assignment
-        self._store, self._is_drained = store, False
-        self._reader = MessageReader(consumer, store, settings.auto_offset_store)
+        self._store = store
+        self._reader = MessageReader(consumer, store)
         # The next message, if it needs no poll.
         self.buffered = self._reader.buffered
         self._errors: deque[Message] = deque()
@@ -76,7 +76,6 @@ class Reading:
             return [self._errors.popleft()]
         try:
             messages = self._reader.poll(limit, timeout)
-            self._is_drained = not messages
         except (errors.StateError, errors.WakeupError, errors.ClosedError):
             raise
         except errors.KafkaError as error:
@@ -90,14 +89,12 @@ class Reading:
         nothing else. None while nothing is passed.
         """
         passed = self._store.position(key)
-        if not self._is_drained:
+        if passed is not None or not self._store.is_drained:
             return passed
         try:
             position = self._consumer.position(*key, timeout=0)
         except errors.KafkaError:
-            return passed
-        if passed is not None:
-            return position
+            return None
         start = self._assignment.sought.get(key, OFFSET_INVALID)
         return position if 0 <= start < position else None
 

@@ -1,47 +1,31 @@
 //! Percent-encoding of forms and paths.
 
+#[cfg(feature = "arrow")]
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What a segment of a path may not have: all but the unreserved characters of RFC 3986.
+#[cfg(feature = "arrow")]
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// Encodes a text for a form.
 pub(crate) fn form(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'*' => out.push(char::from(byte)),
-            b' ' => out.push('+'),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 /// Encodes a text as one segment of a path.
 #[cfg(feature = "arrow")]
 pub(crate) fn segment(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// Decodes percent-encoded text; `None` if it is malformed.
 #[cfg(feature = "arrow")]
 pub(crate) fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?].map(|digit| char::from(digit).to_digit(16));
-                let [Some(high), Some(low)] = digits else { return None };
-                bytes.push(u8::try_from(high * 16 + low).ok()?);
-            }
-            byte => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
+    // The library would leave a percent sign without two digits as it is.
+    let is_escape =
+        |rest: &str| rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    let is_valid = text.split('%').skip(1).all(is_escape);
+    percent_decode_str(text).decode_utf8().ok().filter(|_| is_valid).map(Into::into)
 }
 
 #[cfg(all(test, feature = "arrow"))]

@@ -5,13 +5,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::RegistryAuth;
 use super::documents::{apicurio_version, by_id, in_subject, json_of, schema_of, which};
 use super::failure::RegistryFailure;
 use super::levels::CompatibilityLevel;
-use super::query::{Query, decode};
+use super::query::Query;
 use super::state::{Listed, RegistryState, StoredSchema};
 
 type Outcome = Result<Value, RegistryFailure>;
@@ -44,7 +45,7 @@ pub(super) fn handle(state: &mut RegistryState, request: &ApiRequest<'_>) -> Out
         .path
         .trim_matches('/')
         .split('/')
-        .map(|segment| decode(segment).unwrap_or_default())
+        .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
         .collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let query = Query::parse(request.query);

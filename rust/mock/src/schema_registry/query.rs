@@ -1,4 +1,4 @@
-//! Percent-encoded paths and queries of requests.
+//! Queries of requests.
 
 use super::state::Listed;
 
@@ -7,13 +7,9 @@ use super::state::Listed;
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Parses the part of an address behind the question mark. What is not valid is left out.
+    /// Parses the part of an address behind the question mark.
     pub(super) fn parse(text: &str) -> Self {
-        let pairs = text.split('&').filter_map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Some((decode(name)?, decode(&value.replace('+', " "))?))
-        });
-        Self(pairs.collect())
+        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
     pub(super) fn text(&self, name: &str) -> Option<&str> {
@@ -39,21 +35,4 @@ impl Query {
         let (offset, limit) = (number("offset").unwrap_or(0), number("limit").unwrap_or(usize::MAX));
         items.into_iter().skip(offset).take(limit).collect()
     }
-}
-
-/// Decodes percent-encoded text.
-pub(super) fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?].map(|digit| char::from(digit).to_digit(16));
-                let [Some(high), Some(low)] = digits else { return None };
-                bytes.push(u8::try_from(high * 16 + low).ok()?);
-            }
-            byte => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -22,12 +22,10 @@ use crate::convert::number;
 /// Args:
 ///     consumer: the consumer.
 ///     store: where the offsets of returned messages are noted.
-///     stores: whether they are stored, for the next commit.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct MessageReader {
     consumer: Py<Consumer>,
     store: Py<OffsetStore>,
-    stores: bool,
 }
 
 impl MessageReader {
@@ -39,7 +37,7 @@ impl MessageReader {
             Ok::<_, PyErr>(message)
         })?;
         if let Some((partition, offset, epoch)) = returned {
-            self.store.get().note(&partition, offset, epoch, self.stores);
+            self.store.get().note(&partition, offset, epoch);
         }
         Ok(message)
     }
@@ -60,7 +58,7 @@ impl MessageReader {
             Ok(message)
         })?;
         for (partition, (offset, epoch)) in returned {
-            self.store.get().note(&partition, offset, epoch, self.stores);
+            self.store.get().note(&partition, offset, epoch);
         }
         Ok(messages)
     }
@@ -69,8 +67,8 @@ impl MessageReader {
 #[pymethods]
 impl MessageReader {
     #[new]
-    fn new(consumer: Py<Consumer>, store: Py<OffsetStore>, stores: bool) -> Self {
-        Self { consumer, store, stores }
+    fn new(consumer: Py<Consumer>, store: Py<OffsetStore>) -> Self {
+        Self { consumer, store }
     }
 
     /// Return a message that is buffered, or None if there is none or a poll is due.
@@ -109,6 +107,9 @@ impl MessageReader {
             };
             Ok((!messages.is_empty()).then_some(messages))
         })?;
+        if messages.is_none() {
+            self.store.get().note_drained();
+        }
         PyList::new(py, messages.unwrap_or_default())
     }
 }

@@ -1,9 +1,11 @@
 //! `OffsetStore`: the offsets that a consumer of `ottla.compat.confluent_kafka` has returned, stored and committed.
 //!
 //! Invariants: an offset is stored only for a partition that is assigned; what is committed by itself was stored
-//! before; a stored offset at or below the committed one is not committed again.
+//! before; a stored offset at or below the committed one is not committed again. Markers of transactions and aborted
+//! records are passed once a poll has found nothing else, never a record that was not returned.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_client::TopicPartition;
 use ottla_client::group_offsets::CommittedOffset;
@@ -11,8 +13,8 @@ use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::consumer::OffsetAndMetadata;
 use crate::consumer::partitions::{self, to_dict};
+use crate::consumer::{Consumer, OffsetAndMetadata};
 
 /// The offsets of one partition; `None` where there is none yet.
 #[derive(Default, Clone)]
@@ -30,15 +32,28 @@ impl Offsets {
 }
 
 /// The offsets of the assigned partitions. Any thread may use it.
+///
+/// Args:
+///     consumer: the consumer.
+///     stores: whether the offsets of returned messages are stored, for the next commit.
 #[pyclass(frozen, module = "ottla._core")]
-#[derive(Default)]
 pub(crate) struct OffsetStore {
+    consumer: Py<Consumer>,
+    stores: bool,
     partitions: Mutex<HashMap<TopicPartition, Offsets>>,
+    /// Whether the last poll found no message.
+    is_drained: AtomicBool,
 }
 
 impl OffsetStore {
+    /// Notes that a poll has found no message.
+    pub(super) fn note_drained(&self) {
+        self.is_drained.store(true, Ordering::Relaxed);
+    }
+
     /// Notes that records up to `offset` were returned to the application.
-    pub(super) fn note(&self, partition: &TopicPartition, offset: i64, leader_epoch: i32, store: bool) {
+    pub(super) fn note(&self, partition: &TopicPartition, offset: i64, leader_epoch: i32) {
+        self.is_drained.store(false, Ordering::Relaxed);
         let mut partitions = self.partitions.lock();
         let found = match partitions.get_mut(partition) {
             Some(found) => found,
@@ -46,7 +61,7 @@ impl OffsetStore {
         };
         let next = offset.saturating_add(1);
         found.position = Some(next);
-        if store {
+        if self.stores {
             let epoch = (leader_epoch >= 0).then_some(leader_epoch);
             match &mut found.stored {
                 Some(stored) => (stored.offset, stored.leader_epoch) = (next, epoch),
@@ -60,13 +75,39 @@ impl OffsetStore {
             }
         }
     }
+
+    /// Passes what follows the last messages without a message, if a poll has found nothing else.
+    fn pass_unseen(&self, py: Python<'_>) {
+        if !self.is_drained.load(Ordering::Relaxed) {
+            return;
+        }
+        // A consumer that is closed has no positions.
+        let Ok(handle) = self.consumer.bind(py).as_super().get().handle() else { return };
+        let positions = handle.core.positions();
+        let mut partitions = self.partitions.lock();
+        for (partition, position) in positions {
+            let Some(found) = partitions.get_mut(&partition) else { continue };
+            let Some(passed) = found.position.filter(|passed| position.offset > *passed) else { continue };
+            found.position = Some(position.offset);
+            // What the application has stored by itself stays.
+            if self.stores && found.stored.as_ref().is_some_and(|stored| stored.offset == passed) {
+                found.stored = Some(position);
+            }
+        }
+    }
 }
 
 #[pymethods]
 impl OffsetStore {
     #[new]
-    fn new() -> Self {
-        Self::default()
+    fn new(consumer: Py<Consumer>, stores: bool) -> Self {
+        Self { consumer, stores, partitions: Mutex::default(), is_drained: AtomicBool::new(false) }
+    }
+
+    /// Whether the last poll has found no message.
+    #[getter]
+    fn is_drained(&self) -> bool {
+        self.is_drained.load(Ordering::Relaxed)
     }
 
     /// Begin with partitions that were assigned.
@@ -99,9 +140,10 @@ impl OffsetStore {
         Ok(true)
     }
 
-    /// Return the offset after the last record that was returned, or None.
-    fn position(&self, key: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    /// Return the offset after the last record that was returned, and after what follows without one; or None.
+    fn position(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
         let key = partitions::partition(key)?;
+        self.pass_unseen(py);
         Ok(self.partitions.lock().get(&key).and_then(|found| found.position))
     }
 
@@ -135,6 +177,7 @@ impl OffsetStore {
     ) -> PyResult<Bound<'py, PyDict>> {
         let wanted: Option<HashSet<TopicPartition>> =
             keys.map(partitions::partitions).transpose()?.map(|keys| keys.into_iter().collect());
+        self.pass_unseen(py);
         let due: Vec<(TopicPartition, CommittedOffset)> = {
             let partitions = self.partitions.lock();
             let is_wanted = |key: &TopicPartition| wanted.as_ref().is_none_or(|wanted| wanted.contains(key));
@@ -146,6 +189,7 @@ impl OffsetStore {
 
     /// Return position, stored and committed offset by partition, for statistics.
     fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.pass_unseen(py);
         let all: Vec<_> = {
             let partitions = self.partitions.lock();
             partitions.iter().map(|(key, offsets)| (key.clone(), offsets.clone())).collect()
