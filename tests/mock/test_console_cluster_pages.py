@@ -109,3 +109,59 @@ def test_tables_are_not_clipped_on_a_phone(
         label = "cell => getComputedStyle(cell, '::before').content"
         assert row.locator("td[data-lag]").evaluate(label) == '"lag"'
         assert clipped(page) == []
+
+
+def test_a_diagnosis_without_errors_is_one_screen(page: Page) -> None:
+    go(page, "doctor")
+    page.get_by_role("button", name="Run the diagnosis").click()
+    expect(page.locator(".verdict")).to_contain_text("No errors")
+    below = "document.documentElement.scrollHeight - innerHeight"
+    assert page.evaluate(below) <= 0
+    box = page.locator("[data-box='TCP']")
+    box.locator("summary").click()
+    # The name of the check, and its target.
+    expect(box.locator("li b").first).to_have_text(re.compile(r"\w"))
+    expect(box.locator("li").first).to_contain_text("127.0.0.1")
+
+
+def test_a_limit_is_told_as_a_limit(page: Page) -> None:
+    go(page, "messages?topic=orders")
+    expect(page.locator(".messages li")).to_have_count(60)
+    page.get_by_label("At most").fill("5000")
+    page.get_by_role("button", name="Read", exact=True).click()
+    status = page.locator("main .found").first
+    expect(status).to_contain_text("at most 1,000 records at a time")
+    expect(status).to_contain_text("up to 100,000")
+
+
+def test_a_console_that_was_restarted_says_so_once(
+    browser: Browser, client: ottla.Client, orders: str
+) -> None:
+    console = serve(client)
+    with open_page(browser, console.url) as page:
+        expect(page.locator("#status")).to_have_text("live")
+        go(page, "groups")
+        expect(page.locator("td[data-lag]")).to_have_attribute("data-lag", "42")
+        console.close()
+        expect(page.locator("#status")).to_contain_text("does not respond")
+        with serve(client, port=console.port):
+            restarted = "the console was restarted: open the new link that it printed"
+            expect(page.locator("#status")).to_have_text(restarted)
+            # It keeps what it has, and asks for nothing more.
+            expect(page.get_by_text("restarted")).to_have_count(1)
+            requests: list[str] = []
+            page.on("request", lambda request: requests.append(request.url))
+            page.wait_for_timeout(3_500)
+            assert requests == []
+
+
+def test_a_console_without_a_token_reconnects(
+    browser: Browser, client: ottla.Client, orders: str
+) -> None:
+    console = serve(client, token=False)
+    with open_page(browser, console.url) as page:
+        expect(page.locator("#status")).to_have_text("live")
+        console.close()
+        expect(page.locator("#status")).to_contain_text("does not respond")
+        with serve(client, token=False, port=console.port):
+            expect(page.locator("#status")).to_have_text("live")

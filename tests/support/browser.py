@@ -90,7 +90,7 @@ def go(page: Page, place: str) -> None:
 
 # An element that hides a part of its content horizontally, or that needs to be scrolled sideways.
 # Names of any length end in an ellipsis, and have a title or a page with the whole.
-_CLIPPED = """() => [...document.querySelectorAll("main *, header *")].filter(each => {
+_CLIPPED = """() => [...document.querySelectorAll("main *, header *, nav, nav *")].filter(each => {
   const style = getComputedStyle(each);
   const hides = style.overflowX !== "visible" && style.textOverflow !== "ellipsis";
   const isShown = each.offsetParent !== null && style.position !== "absolute";

@@ -40,7 +40,8 @@ function status() {
   const linked = latest("link");
   let text = "connecting …";
   let state = "waiting";
-  if (linked === false) [text, state] = ["the console does not respond; trying again …", "bad"];
+  if (linked === "locked") [text, state] = ["the console was restarted: open the new link that it printed", "bad"];
+  else if (linked === false) [text, state] = ["the console does not respond; trying again …", "bad"];
   else if (problem) [text, state] = [problem.message, "bad"];
   else if (latest("cluster")) [text, state] = health(latest("cluster"));
   setText(status, text);
