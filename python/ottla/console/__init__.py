@@ -130,7 +130,7 @@ def serve(
         TypeError: ``client`` or ``schema_registry`` is something else.
     """
     extras.require("the console", "console")
-    if not token and not _is_loopback(host):
+    if not token and not is_loopback(host):
         raise ConfigError(
             f"token: without a token the console listens on loopback only, not at {host}"
         )
@@ -174,7 +174,7 @@ def serve(
         token=secret,
         hosts=hosts,
         # The machine may have any IP address.
-        any_address=not _is_loopback(host),
+        any_address=not is_loopback(host),
     )
     server.start()
     return Console(server, host, secret)
@@ -192,7 +192,8 @@ def _registry(given: object) -> Registry | None:
     raise TypeError(f"schema_registry is of type {kind}: expected ottla.schema.Registry, or a URL")
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
     if host.casefold() == "localhost":
         return True
     try:
@@ -204,7 +205,7 @@ def _is_loopback(host: str) -> bool:
 def _hosts(host: str) -> list[str]:
     """Return the names under which a console that listens at an address may be used."""
     names = [*_LOOPBACK_NAMES, host]
-    if not _is_loopback(host):
+    if not is_loopback(host):
         # These names also apply if it listens at all addresses.
         names += [socket.gethostname(), socket.getfqdn()]
     return names

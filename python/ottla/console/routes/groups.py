@@ -1,6 +1,7 @@
 """The groups of the Groups page: their members and lag, and resets of their offsets.
 
-Invariant: a reset is planned first, and changes nothing unless changes are allowed.
+Invariant: a reset is planned first, and changes nothing unless changes are allowed and the plan is
+confirmed by its digest.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ottla.cli.groups.reset import parse_target
 from ottla.cli.groups.trend import offsets_of
 from ottla.cli.parsing import parse_partition
 from ottla.console import workers as cadences
+from ottla.console.confirmed import check_digest, digest_of
 from ottla.console.group_survey import NO_LAG, TIMEOUT
 from ottla.console.group_trend import GroupTrend
 from ottla.console.query import Query, json_body
@@ -51,10 +53,17 @@ def routes(context: Context) -> list[Route]:
             context.check_changes()
         name, target = _text(body, "group"), parse_target(_text(body, "to"))
         topics = [parse_partition(each) for each in _text(body, "topics", "").split()] or None
-        options: dict[str, Any] = {"dry_run": dry_run, "timeout": TIMEOUT}
-        plan = await workers.run(lambda: admin.reset_group_offsets(name, target, topics, **options))
-        changes = [dataclasses.asdict(change) for change in plan]
-        return JSONResponse({"changed": not dry_run, "changes": changes})
+
+        def perform() -> dict[str, Any]:
+            plan = admin.reset_group_offsets(name, target, topics, dry_run=True, timeout=TIMEOUT)
+            digest = digest_of(["reset", name, _text(body, "to"), topics], plan)
+            if not dry_run:
+                check_digest(body.get("digest"), digest)
+                plan = admin.reset_group_offsets(name, target, topics, timeout=TIMEOUT)
+            changes = [dataclasses.asdict(change) for change in plan]
+            return {"changed": not dry_run, "changes": changes, "digest": digest}
+
+        return JSONResponse(await workers.run(perform))
 
     return [
         Route("/api/groups", groups),

@@ -92,13 +92,13 @@ function resetForm(group) {
   const send = async (wanted, dryRun) => {
     forget();
     try {
-      const { changed, changes } = await post("/api/group/reset", { group, ...wanted, dry_run: dryRun });
+      const { changed, changes, digest } = await post("/api/group/reset", { group, ...wanted, dry_run: dryRun });
       if (dryRun && (to.value !== wanted.to || topics.value !== wanted.topics)) return;
       const rows = changes.map((each) => [each.resource, each.before ?? "none", each.after ?? "none", each.detail]);
       replace(result, el("p", {}, changed ? `Reset: ${counted(changes.length, "partition")}.` : changes.length ? "The plan; nothing has changed yet:" : "There is nothing to change."),
         rows.length ? table("Plan of the reset", ["what", "before", "after", ""], rows) : null);
       if (dryRun && changes.length && (await about).allow_changes) {
-        planned = wanted;
+        planned = { ...wanted, digest };
         apply.hidden = false;
       }
       if (dryRun && changes.length && !(await about).allow_changes) result.append(el("p.found", {}, "This console is read-only. Start it with --allow-changes to apply plans."));
