@@ -16,7 +16,12 @@ import pytest
 
 import ottla
 from ottla.console import Console, serve
-from ottla.errors import ClosedError, ConfigError
+from ottla.console import survey as survey_module
+from ottla.console.observer import Observer
+from ottla.console.source import Source
+from ottla.console.survey import Survey
+from ottla.console.workers import Workers
+from ottla.errors import ClosedError, ConfigError, StateError
 from ottla.testing import Fault, MockCluster
 from tests.support.console import Stream, post, request
 
@@ -265,3 +270,35 @@ def test_the_application_keeps_its_own_access_log(client: ottla.Client) -> None:
         assert log.propagate
     finally:
         log.removeHandler(handler)
+
+
+def test_a_page_of_one_topic_does_not_wait_for_the_whole_cluster(
+    client: ottla.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(survey_module, "_SOON", 0.05)
+
+    async def check() -> None:
+        source, workers = Source(client), Workers()
+        survey = Survey(source, Observer(source), workers)
+        free, ended = asyncio.Event(), asyncio.Event()
+
+        async def slow() -> int:
+            await free.wait()
+            ended.set()
+            return 1
+
+        async def failing() -> int:
+            raise StateError("no metadata")
+
+        async def quick() -> int:
+            return 2
+
+        assert await survey.soon(slow()) is None
+        # It goes on, for the next request.
+        free.set()
+        await asyncio.wait_for(ended.wait(), 10)
+        assert await survey.soon(quick()) == 2
+        assert await survey.soon(failing()) is None
+        workers.close()
+
+    asyncio.run(check())

@@ -6,8 +6,10 @@ a broker that does not respond hides nothing of the others.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from ottla.admin import ConfigEntry, ConfigResource, LogDirDescription
 from ottla.console import workers as cadences
@@ -18,6 +20,10 @@ from ottla.console.workers import Workers
 from ottla.console.writes import Writes
 from ottla.errors import KafkaError, StateError
 
+_T = TypeVar("_T")
+
+# The longest time in seconds for which a page of one topic or broker waits for the whole cluster.
+_SOON = 1.0
 # The timeout of a call in seconds: waiting calls occupy the console's few threads.
 TIMEOUT = 8.0
 
@@ -35,7 +41,26 @@ class Survey:
         self._admin = source.admin
         self._observer = observer
         self._workers = workers
+        # The event loop itself keeps no reference to its tasks.
+        self._running: set[asyncio.Future[Any]] = set()
         self.writes = Writes()
+
+    async def soon(self, work: Coroutine[Any, Any, _T]) -> _T | None:
+        """Return the result of a request to the whole cluster, or None if it is not there yet.
+
+        The request goes on, so that a page of one topic does not wait for all of a large cluster;
+        the page gets its result with its next request. None if it fails, too.
+        """
+        task = asyncio.ensure_future(work)
+        self._running.add(task)
+        task.add_done_callback(self._forget)
+        done, _ = await asyncio.wait({task}, timeout=_SOON)
+        return task.result() if done and task.exception() is None else None
+
+    def _forget(self, task: asyncio.Future[Any]) -> None:
+        self._running.discard(task)
+        if not task.cancelled():
+            task.exception()  # it has been looked at
 
     async def topology(self) -> Topology:
         """Return the newest metadata.

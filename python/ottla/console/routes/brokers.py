@@ -6,8 +6,6 @@ Invariant: a broker that does not report its directories does not hide those of 
 from __future__ import annotations
 
 import time
-from contextlib import suppress
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +15,6 @@ from ottla.console.query import Query
 from ottla.console.responses import JSONResponse, problem
 from ottla.console.routes.context import Context
 from ottla.console.survey import log_dir
-from ottla.errors import KafkaError
 
 # The busiest topics in a response.
 _BUSIEST = 10
@@ -36,16 +33,14 @@ def routes(context: Context) -> list[Route]:
         found = topology.broker(number)
         if found is None:
             return problem(404, f"there is no broker {number}")
-        await survey.refresh_writes()
+        await survey.soon(survey.refresh_writes())
         configs = (
             {"error": f"broker {number} is down or gone", "entries": []}
             if found["missing"]
             else await survey.configs("broker", str(number))
         )
-        directories: list[dict[str, Any]] = []
-        with suppress(KafkaError):
-            reported = await survey.log_dirs()
-            directories = [log_dir(each) for each in reported if each.broker == number]
+        reported = await survey.soon(survey.log_dirs()) or []
+        directories = [log_dir(each) for each in reported if each.broker == number]
         return JSONResponse(
             {
                 **found,

@@ -46,7 +46,7 @@ def routes(context: Context) -> list[Route]:
         if topic is None:
             return problem(404, f"there is no topic {name!r}")
         indexes = sorted(topic.partitions)[:_MAX_PARTITIONS]
-        await survey.refresh_writes()
+        await survey.soon(survey.refresh_writes())
         offsets = await workers.shared(
             ("offsets", name),
             cadences.TOPIC_OFFSETS,
@@ -66,7 +66,7 @@ def routes(context: Context) -> list[Route]:
                 "partitions": partitions,
                 "configs": await survey.configs("topic", name),
                 "writes": survey.writes.of_topic(name),
-                "groups": await _groups_of(context, name),
+                "groups": _groups_of(context, name, await survey.soon(context.groups.rows())),
             }
         )
 
@@ -77,11 +77,11 @@ def routes(context: Context) -> list[Route]:
     ]
 
 
-async def _groups_of(context: Context, topic: str) -> list[dict[str, Any]] | None:
-    """Return the groups with committed offsets of a topic; None if they cannot be listed."""
-    try:
-        rows = await context.groups.rows()
-    except KafkaError:
+def _groups_of(
+    context: Context, topic: str, rows: list[dict[str, Any]] | None
+) -> list[dict[str, Any]] | None:
+    """Return the groups with committed offsets of a topic; None if they are unknown."""
+    if rows is None:
         return None
     return [row for row in rows if topic in context.groups.topics_of(row["group_id"])]
 

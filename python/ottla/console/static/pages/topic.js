@@ -56,7 +56,7 @@ export function openTopic(content, topic) {
       written.draw(samples);
       offsets = new Map(found.partitions.map((each) => [each.index, each]));
       list.draw();
-      replace(groups, el("h3", {}, "Consumer groups"), found.groups === null ? el("p.found", {}, "The groups cannot be listed.")
+      replace(groups, el("h3", {}, "Consumer groups"), found.groups === null ? el("p.found", {}, "The groups are not known yet.")
         : found.groups.length ? table("Consumer groups of the topic", GROUP_HEADS, found.groups.map(groupRow)) : el("p.found", {}, "No group has committed offsets of this topic."),
         found.groups?.length ? el("small", {}, "Lags are those of the whole group.") : null);
       const now = JSON.stringify(found.configs);
