@@ -29,7 +29,7 @@ export function openBroker(content, id) {
     const fact = (label, value) => el("div", {}, el("dt", {}, label), el("dd", {}, value));
     replace(facts, fact("leads", `${count(found.leads)} partitions`), fact("preferred leader of", count(found.preferred)), fact("replicas", count(found.replicas)),
       fact("records written", found.writes.records === null ? "measuring …" : `${number(found.writes.records)}/s`),
-      fact("bytes written", found.writes.bytes === null ? "measuring …" : `${bytes(found.writes.bytes)}/s`));
+      fact("logs grow by", found.writes.bytes === null ? "measuring …" : `${bytes(found.writes.bytes)}/s`));
     written.draw(samples);
     // An unchanged table keeps its selection.
     const now = JSON.stringify([found.log_dirs, found.configs]);

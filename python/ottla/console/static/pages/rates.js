@@ -84,12 +84,12 @@ const rateCell = (value, format) => el("td.number", {}, value === null ? "–" :
 function busiest(topics) {
   if (!topics.length) return el("p.found", {}, "No topic is written to.");
   const rows = topics.map((each) => [el("a", { href: `#/map?topic=${encodeURIComponent(each.topic)}`, "data-key": `topic ${each.topic}` }, each.topic), rateCell(each.records, number), rateCell(each.bytes, bytes)]);
-  return el("section", {}, el("h4", {}, "Busiest topics"), table("Busiest topics", ["topic", "records", "bytes in the leaders' logs"], rows));
+  return el("section", {}, el("h4", {}, "Busiest topics"), table("Busiest topics", ["topic", "records", "growth of the leaders' logs"], rows));
 }
 
 function byBroker(brokers) {
   const rows = brokers.map((each) => [el("a", { href: `#/map?broker=${each.broker}`, "data-key": `broker ${each.broker}` }, `broker ${each.broker}`), rateCell(each.records, number), rateCell(each.bytes, bytes)]);
-  return el("section", {}, el("h4", {}, "Brokers"), table("Writes by broker", ["broker", "records as leader", "bytes of all replicas"], rows));
+  return el("section", {}, el("h4", {}, "Brokers"), table("Writes by broker", ["broker", "records as leader", "growth of all replicas"], rows));
 }
 
 function slowest(requests) {

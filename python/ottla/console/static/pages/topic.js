@@ -80,7 +80,7 @@ function drawFacts(facts, found) {
     fact("size of the leaders' logs", bytes(size)),
     sized.length > 1 ? fact("by partition", `${bytes(least)} to ${bytes(most)}`) : null,
     fact("records written", found.writes.records === null ? "measuring …" : `${number(found.writes.records)}/s`),
-    fact("bytes written", found.writes.bytes === null ? "measuring …" : `${bytes(found.writes.bytes)}/s`));
+    fact("logs grow by", found.writes.bytes === null ? "measuring …" : `${bytes(found.writes.bytes)}/s`));
 }
 
 function partitionRow(row, offsets) {
