@@ -13,6 +13,8 @@ tools=$out/tools
 if [[ $(uname -m) == x86_64 ]]; then export CFLAGS="${CFLAGS:-} -mevex512"; fi
 # maturin builds with zig's compiler, which can link against any glibc.
 "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0' 'ziglang==0.15.2' 'auditwheel==6.8.2'
+# maturin itself packs what is there; the build backend checks that the console's chart library is.
+PYTHONPATH=tools/build_backend "$tools/bin/python" -c 'import ottla_build_backend as b; b.check_console_assets()'
 PATH=$PWD/$tools/bin:$PATH maturin build --profile wheel --locked --zig --compatibility manylinux_2_28 --out "$out"
 wheel=$(echo "$out"/*.whl)
 "$tools/bin/auditwheel" show "$wheel"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -97,3 +98,25 @@ def test_the_leaders_of_a_killed_broker_change_within_seconds(
     expect(cells.nth(0)).not_to_have_text(str(victim), timeout=5_000)
     assert time.monotonic() - elected < 5
     expect(page.locator(f".tile.ghost[data-broker='{victim}']")).to_be_visible()
+
+
+def test_topics_and_brokers_of_a_real_cluster(
+    page: Page, kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
+    topic = kafka_topic(partitions=3)
+    with ottla.Admin(kafka.bootstrap) as admin:
+        resource = ottla.admin.ConfigResource("topic", topic)
+        admin.alter_configs({resource: {"compression.type": "zstd"}})
+    with ottla.Producer(kafka.bootstrap) as producer:
+        for n in range(30):
+            producer.send(topic, b"value %d" % n, partition=n % 3)
+    go(page, f"map?topic={topic}")
+    expect(page.locator(".big-facts")).to_contain_text("offsets in the log30")
+    changed = page.get_by_role("region", name="Differences from the defaults")
+    expect(changed.get_by_role("row", name="compression.type")).to_contain_text("zstdproducer")
+    expect(page.locator("[data-chart='Written'] dd")).to_have_text(re.compile(r"^[\d.]+$"))
+    go(page, "map?broker=1")
+    expect(page.get_by_role("region", name="Log directories")).to_contain_text("usable")
+    expect(page.get_by_role("region", name="Differences from the defaults")).to_contain_text(
+        "listeners"
+    )

@@ -141,6 +141,16 @@ def test_wrong_arguments(mock_cluster: MockCluster, arguments: list[str], messag
     assert message in found.err
 
 
+def test_an_address_for_other_machines_is_warned_about(mock_cluster: MockCluster) -> None:
+    arguments = ["console", mock_cluster.bootstrap, "--no-browser", "--for", "0.2"]
+    found = ottla_here(*arguments, "--host", "0.0.0.0")
+    assert found.code == 0
+    assert "without encryption" in found.err
+    assert "ssh -L" in found.err
+    assert "token=" not in found.err
+    assert ottla_here(*arguments).err == ""
+
+
 def test_an_unreachable_cluster_is_served(mock_cluster: MockCluster) -> None:
     with running("127.0.0.1:1", "--no-browser") as process:
         _, port, token = address_of(process)

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 import ottla
 from ottla.console import Console, serve
 from ottla.testing import Fault, MockCluster
-from tests.support.browser import NARROW, WIDE, assert_accessible, go, open_page
+from tests.support.browser import NARROW, WIDE, assert_accessible, clipped, go, open_page
 from tests.support.consumers import read
 
 PAGES = ["map", "connections", "rates", "groups", "messages", "doctor"]
@@ -299,16 +299,21 @@ def test_hostile_texts_are_shown_as_text(
 def test_every_page_is_accessible(
     browser: Browser, mock_cluster: MockCluster, orders: str, width: int, scheme: str
 ) -> None:
-    mock_cluster.stop_broker(2)
     with (
         ottla.Producer(mock_cluster.bootstrap) as producer,
         serve(producer) as console,
         open_page(browser, console.url, width=width, scheme=scheme) as page,
     ):
         expect(page.locator("#status")).to_have_text("live")
+        expect(page.locator(".tile .good")).to_have_count(3)
+        mock_cluster.stop_broker(2)
+        degraded = "degraded: broker 2 gone, 6 partitions under-replicated"
+        expect(page.locator("#status")).to_have_text(degraded)
         for place in [
             *PAGES,
             f"map?topic={orders}",
+            "map?broker=1",
+            "map?broker=2",
             "groups?group=billing",
             "messages?topic=orders",
         ]:
@@ -317,6 +322,7 @@ def test_every_page_is_accessible(
             assert_accessible(page)
             # Nothing makes the page wider than the screen.
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), place
+            assert clipped(page) == [], place
 
 
 def _settle(page: Page, place: str) -> None:
@@ -328,7 +334,9 @@ def _settle(page: Page, place: str) -> None:
         "groups": "table",
         "messages": "form",
         "doctor": ".box",
-        "map?topic=orders": ".row.partition",
+        "map?topic=orders": ".configs details",
+        "map?broker=1": ".configs details",
+        "map?broker=2": ".configs .notice",
         "groups?group=billing": "#total-lag",
         "messages?topic=orders": ".messages li",
     }

@@ -9,13 +9,19 @@ import logging
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 import ottla
 from ottla.console import Console, serve
-from ottla.errors import ClosedError, ConfigError
+from ottla.console import survey as survey_module
+from ottla.console.observer import Observer
+from ottla.console.source import Source
+from ottla.console.survey import Survey
+from ottla.console.workers import Workers
+from ottla.errors import ClosedError, ConfigError, StateError
 from ottla.testing import Fault, MockCluster
 from tests.support.console import Stream, post, request
 
@@ -27,7 +33,7 @@ def test_wrong_parameters_are_errors_that_name_them(console: Console, topic: str
         (f"/api/topics?q={'x' * 5000}", "q"),
         ("/api/topic", "name"),
         ("/api/messages", "topic"),
-        (f"/api/messages?topic={topic}&count=100000", "count"),
+        (f"/api/messages?topic={topic}&count=100000", "at most 1,000 records"),
         (f"/api/messages?topic={topic}&partition=x", "partition"),
         (f"/api/messages?topic={topic}&where=x", "where"),
         (f"/api/messages?topic={topic}&value_as=yaml", "value_as"),
@@ -97,11 +103,46 @@ def test_a_reset_is_planned_then_applied(client: ottla.Client, mock_cluster: Moc
     mock_cluster.commit("billing", "orders", 0, 3)
     with serve(client, allow_changes=True) as console:
         wanted = {"group": "billing", "to": "latest"}
-        [change] = post(console, "/api/group/reset", wanted).json["changes"]
+        planned = post(console, "/api/group/reset", wanted).json
+        [change] = planned["changes"]
         assert (change["before"], change["after"]) == ("3", "10")
         assert mock_cluster.committed("billing") == {("orders", 0): 3}
-        assert post(console, "/api/group/reset", {**wanted, "dry_run": False}).json["changed"]
+        confirmed = {**wanted, "dry_run": False, "digest": planned["digest"]}
+        assert post(console, "/api/group/reset", confirmed).json["changed"]
         assert mock_cluster.committed("billing") == {("orders", 0): 10}
+
+
+def test_a_change_needs_the_digest_of_its_plan(
+    client: ottla.Client, mock_cluster: MockCluster
+) -> None:
+    mock_cluster.create_topic("orders", partitions=1)
+    mock_cluster.append("orders", 0, [b"x"] * 10)
+    mock_cluster.commit("billing", "orders", 0, 3)
+    with serve(client, allow_changes=True) as console:
+        wanted = {"group": "billing", "to": "latest"}
+        digest = post(console, "/api/group/reset", wanted).json["digest"]
+        apply = {**wanted, "dry_run": False}
+        attempts: list[tuple[dict[str, Any], int]] = [
+            ({}, 400),
+            ({"digest": 7}, 400),
+            ({"digest": "f" * 64}, 409),
+            # The digest of another request.
+            ({"digest": digest, "to": "earliest"}, 409),
+        ]
+        for given, status in attempts:
+            refused = post(console, "/api/group/reset", {**apply, **given})
+            assert refused.status == status, given
+        # Somebody has committed since the plan was shown.
+        mock_cluster.commit("billing", "orders", 0, 5)
+        refused = post(console, "/api/group/reset", {**apply, "digest": digest})
+        assert refused.status == 409
+        assert "the plan has changed" in refused.json["message"]
+        assert mock_cluster.committed("billing") == {("orders", 0): 5}
+        # Records that arrive do not change it: the end of the log always moves.
+        digest = post(console, "/api/group/reset", wanted).json["digest"]
+        mock_cluster.append("orders", 0, [b"x"])
+        assert post(console, "/api/group/reset", {**apply, "digest": digest}).json["changed"]
+        assert mock_cluster.committed("billing") == {("orders", 0): 11}
 
 
 def test_a_flood_of_requests_leaves_it_usable(console: Console) -> None:
@@ -229,3 +270,35 @@ def test_the_application_keeps_its_own_access_log(client: ottla.Client) -> None:
         assert log.propagate
     finally:
         log.removeHandler(handler)
+
+
+def test_a_page_of_one_topic_does_not_wait_for_the_whole_cluster(
+    client: ottla.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(survey_module, "_SOON", 0.05)
+
+    async def check() -> None:
+        source, workers = Source(client), Workers()
+        survey = Survey(source, Observer(source), workers)
+        free, ended = asyncio.Event(), asyncio.Event()
+
+        async def slow() -> int:
+            await free.wait()
+            ended.set()
+            return 1
+
+        async def failing() -> int:
+            raise StateError("no metadata")
+
+        async def quick() -> int:
+            return 2
+
+        assert await survey.soon(slow()) is None
+        # It goes on, for the next request.
+        free.set()
+        await asyncio.wait_for(ended.wait(), 10)
+        assert await survey.soon(quick()) == 2
+        assert await survey.soon(failing()) is None
+        workers.close()
+
+    asyncio.run(check())

@@ -88,6 +88,22 @@ def go(page: Page, place: str) -> None:
     page.wait_for_selector("main h2")
 
 
+# An element that hides a part of its content horizontally, or that needs to be scrolled sideways.
+# Names of any length end in an ellipsis, and have a title or a page with the whole.
+_CLIPPED = """() => [...document.querySelectorAll("main *, header *, nav, nav *")].filter(each => {
+  const style = getComputedStyle(each);
+  const hides = style.overflowX !== "visible" && style.textOverflow !== "ellipsis";
+  const isShown = each.offsetParent !== null && style.position !== "absolute";
+  return hides && isShown && each.clientWidth > 1 && each.scrollWidth > each.clientWidth + 1;
+}).map(each => `${each.tagName}.${each.className}: ${each.textContent.slice(0, 60)}`)"""
+
+
+def clipped(page: Page) -> list[str]:
+    """Return the elements of a page whose content is wider than they are."""
+    found: list[str] = page.evaluate(_CLIPPED)
+    return found
+
+
 def assert_accessible(page: Page) -> None:
     """Assert that axe-core finds nothing: contrast, labels, headings, landmarks and so on."""
     if not _AXE.exists():

@@ -130,7 +130,7 @@ def serve(
         TypeError: ``client`` or ``schema_registry`` is something else.
     """
     extras.require("the console", "console")
-    if not token and not _is_loopback(host):
+    if not token and not is_loopback(host):
         raise ConfigError(
             f"token: without a token the console listens on loopback only, not at {host}"
         )
@@ -141,20 +141,25 @@ def serve(
     cluster_arguments = names("cluster_arguments", cluster_arguments)
     # The packages of the extra are imported here, not with ottla.
     from ottla.console.access import new_token
+    from ottla.console.group_survey import GroupSurvey
     from ottla.console.observer import Observer
     from ottla.console.routes.context import Context
     from ottla.console.server import Server, listen
     from ottla.console.source import Source
+    from ottla.console.survey import Survey
     from ottla.console.workers import Workers
 
     if schema_limits is not None:
         check_schema_limits(schema_limits)
     registry = _registry(schema_registry)
     source = Source(client)
+    observer, workers = Observer(source), Workers()
     context = Context(
         source,
-        Observer(source),
-        Workers(),
+        observer,
+        workers,
+        Survey(source, observer, workers),
+        GroupSurvey(source.admin, workers),
         allow_changes,
         registry=registry,
         limits=schema_limits,
@@ -169,7 +174,7 @@ def serve(
         token=secret,
         hosts=hosts,
         # The machine may have any IP address.
-        any_address=not _is_loopback(host),
+        any_address=not is_loopback(host),
     )
     server.start()
     return Console(server, host, secret)
@@ -187,7 +192,8 @@ def _registry(given: object) -> Registry | None:
     raise TypeError(f"schema_registry is of type {kind}: expected ottla.schema.Registry, or a URL")
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
     if host.casefold() == "localhost":
         return True
     try:
@@ -199,7 +205,7 @@ def _is_loopback(host: str) -> bool:
 def _hosts(host: str) -> list[str]:
     """Return the names under which a console that listens at an address may be used."""
     names = [*_LOOPBACK_NAMES, host]
-    if not _is_loopback(host):
+    if not is_loopback(host):
         # These names also apply if it listens at all addresses.
         names += [socket.gethostname(), socket.getfqdn()]
     return names

@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         extras.require("ottla console", "console")
     except extras.MissingExtraError as error:
         raise ConfigError(str(error)) from None
-    from ottla.console import serve
+    from ottla.console import is_loopback, serve
 
     with ExitStack() as stack:
         simulation = None
@@ -140,6 +140,14 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stdout.flush()
         else:
             print(f"ottla console: {console.url}", flush=True)
+        if not is_loopback(arguments.host):
+            say(
+                f"the console listens at {arguments.host} without encryption: whoever is on the "
+                "way can read its token and use it. Prefer the default address with a tunnel: "
+                f"ssh -L {console.port}:127.0.0.1:{console.port} USER@HOST, or a proxy with TLS "
+                "in front of it (--allow-host NAME)",
+                "warning",
+            )
         _open(console, arguments, stack)
         _wait(console, arguments.seconds)
     return 0

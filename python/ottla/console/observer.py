@@ -18,6 +18,7 @@ from typing import Any
 from ottla import AsyncEvents
 from ottla.console import samples
 from ottla.console.events import KEEP_ALIVE, server_sent_event
+from ottla.console.leader_moves import LeaderMoves
 from ottla.console.source import Source
 from ottla.console.topology import Topology
 from ottla.errors import ClosedError, KafkaError, described
@@ -34,6 +35,8 @@ _REFRESH_INTERVAL = 2.0
 _REFRESH_PAUSE = 20
 _REFRESH_TIMEOUT = 5.0
 _CLOSED = {"message": "the client was closed"}
+# Seconds in which leaders that move together are collected.
+_MOVES_INTERVAL = 0.3
 # Seconds between comments, which keep an idle stream open and detect a page that is gone.
 _KEEP_ALIVE = 10.0
 
@@ -52,6 +55,7 @@ class Observer:
         self._events: deque[tuple[int, dict[str, Any]]] = deque(maxlen=KEPT_EVENTS)
         # A page that was opened before the console was restarted only accepts higher numbers.
         self._number = int(time.time() * 1000)
+        self._moves = LeaderMoves()
         self._changed = asyncio.Condition()
         self._opened = asyncio.Event()
         self._pages = 0
@@ -66,7 +70,7 @@ class Observer:
 
     async def run(self) -> None:
         """Observe until the task is cancelled."""
-        work = self._collect_events(), self._sample(), self._refresh()
+        work = self._collect_events(), self._add_moves(), self._sample(), self._refresh()
         tasks = [asyncio.ensure_future(each) for each in work]
         try:
             await asyncio.gather(*tasks)
@@ -128,11 +132,23 @@ class Observer:
                 self._changed.notify_all()
 
     async def add_event(self, event: dict[str, Any]) -> None:
-        """Add an event to the time line."""
+        """Add an event to the time line. ``replaces`` is the number of one that it extends."""
         async with self._changed:
             self._number += 1
+            if (replaced := event.get("replaces")) is not None:
+                kept = (each for each in self._events if each[0] != replaced)
+                self._events = deque(kept, maxlen=KEPT_EVENTS)
             self._events.append((self._number, {"number": self._number, **event}))
             self._changed.notify_all()
+
+    async def _add_moves(self) -> None:
+        """Add leaders that moved together as one event."""
+        while True:
+            await self._moves.arrived.wait()
+            await asyncio.sleep(_MOVES_INTERVAL)
+            for event in self._moves.take(time.time()):
+                await self.add_event(event)
+                self._moves.numbered(event, self._number)
 
     async def _collect_events(self) -> None:
         """Collect the client's events, until it is closed."""
@@ -140,7 +156,10 @@ class Observer:
             try:
                 events: AsyncEvents = await self._source.client.events(all_topics=True)
                 async for event in events:
-                    await self.add_event(samples.event(event))
+                    if event.kind == "leader_changed":
+                        self._moves.add(samples.event(event))
+                    else:
+                        await self.add_event(samples.event(event))
             except ClosedError:
                 pass
             except KafkaError as error:

@@ -45,13 +45,24 @@ class Query:
             raise ConfigError(f"{name} is missing")
         return value
 
-    def number(self, name: str, default: int, *, most: int = _MAX_NUMBER) -> int:
-        """Return a number, 0 or more."""
+    def number(
+        self, name: str, default: int, *, most: int = _MAX_NUMBER, limit: str | None = None
+    ) -> int:
+        """Return a number, 0 or more.
+
+        Args:
+            name: the parameter.
+            default: the number if it is missing.
+            most: the largest number.
+            limit: the message for a larger number. Default: one that names the parameter.
+        """
         text = self.text(name)
         if not text:
             return default
-        if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) > most:
-            raise ConfigError(f"{name}: expected a number from 0 to {most}, got {text[:40]!r}")
+        if not (text.isascii() and text.isdecimal()):
+            raise ConfigError(f"{name}: expected a number, 0 or more, got {text[:40]!r}")
+        if len(text) > 19 or int(text) > most:
+            raise ConfigError(limit or f"{name}: at most {most:,}, not {text[:40]}")
         return int(text)
 
     def choice(self, name: str, *choices: str) -> str:

@@ -88,6 +88,15 @@ class Topology:
             **self._totals,
         }
 
+    @property
+    def broker_ids(self) -> list[int]:
+        """The brokers in the metadata, and those that only replica lists name."""
+        return [broker["id"] for broker in self._brokers]
+
+    def broker(self, number: int) -> dict[str, Any] | None:
+        """Return a broker, or None if nothing names it."""
+        return next((each for each in self._brokers if each["id"] == number), None)
+
     def page(self, start: int, count: int, search: str, order: Order) -> dict[str, Any]:
         """Return some of the topics, with the cells of their partitions.
 

@@ -25,6 +25,25 @@ DIAGNOSES = 2
 _MAX_CALLS = 100
 # The largest number of results that are kept.
 _MAX_RESULTS = 64
+# A result is reused for this many times as long as it took, so that what is asked periodically uses
+# at most a tenth of a thread and of the brokers' time; and for this many seconds at most.
+_REUSE, _MAX_REUSED = 10, 60.0
+
+# Seconds for which pages share a result: the console's polling of the cluster, in one place.
+GROUPS = 3.0
+"""The lag of all groups: three kinds of requests."""
+GROUP = 2.0
+"""One group with its partitions."""
+GROUP_MEMBERS = 15.0
+"""The members of all groups: a request for each coordinator."""
+END_OFFSETS = 5.0
+"""The end offsets of all partitions: a request for each broker."""
+LOG_DIRS = 30.0
+"""The log directories: brokers list all of their replicas for it."""
+CONFIGS = 10.0
+"""The configuration of a topic or a broker."""
+TOPIC_OFFSETS = 5.0
+"""The first and the end offsets of one topic."""
 
 
 class Workers:
@@ -63,13 +82,13 @@ class Workers:
 
         Args:
             key: the key that identifies the call.
-            seconds: the seconds for which its result is reused.
+            seconds: the seconds for which its result is reused, longer if the call was slow.
             function: the function.
             arguments: its arguments.
         """
         ends, call = self._shared.get(key, (0.0, None))
         if call is None or (call.done() and (ends < time.monotonic() or call.exception())):
-            call = asyncio.ensure_future(self.run(function, *arguments))
+            call = asyncio.ensure_future(self._timed(key, seconds, function, *arguments))
             # The waiting pages may be gone when the call fails.
             call.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._shared[key] = (time.monotonic() + seconds, call)
@@ -77,6 +96,17 @@ class Workers:
                 self._shared.popitem(last=False)
         # If one page goes away, the call continues for the others.
         result: _T = await asyncio.shield(call)
+        return result
+
+    async def _timed(
+        self, key: Hashable, seconds: float, function: Callable[..., _T], *arguments: Any
+    ) -> _T:
+        started = time.monotonic()
+        result = await self.run(function, *arguments)
+        ended = time.monotonic()
+        ends = max(started + seconds, ended + min(_MAX_REUSED, _REUSE * (ended - started)))
+        if (entry := self._shared.get(key)) is not None:
+            self._shared[key] = (ends, entry[1])
         return result
 
     def close(self) -> None:

@@ -1,48 +1,69 @@
-"""The disks of the brokers, for their tiles on the Map page.
+"""The disks of the brokers, one broker of the Map page, and what is written to all of them.
 
 Invariant: a broker that does not report its directories does not hide those of the others.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import time
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ottla import Admin
-from ottla.console.responses import JSONResponse
+from ottla.console.query import Query
+from ottla.console.responses import JSONResponse, problem
 from ottla.console.routes.context import Context
-from ottla.errors import KafkaError
+from ottla.console.survey import log_dir
 
-# Seconds for which pages share a result, since brokers must list all of their replicas for it.
-_SHARED = 30.0
-_TIMEOUT = 10.0
+# The busiest topics in a response.
+_BUSIEST = 10
 
 
 def routes(context: Context) -> list[Route]:
     """Return the routes."""
+    survey = context.survey
 
     async def log_dirs(_: Request) -> Response:
-        admin, workers = context.source.admin, context.workers
-        return JSONResponse(await workers.shared("log dirs", _SHARED, _log_dirs, admin))
+        return JSONResponse([log_dir(each) for each in await survey.log_dirs()])
 
-    return [Route("/api/log-dirs", log_dirs)]
+    async def broker(request: Request) -> Response:
+        number = Query(request).number("id", 0)
+        topology = await survey.topology()
+        found = topology.broker(number)
+        if found is None:
+            return problem(404, f"there is no broker {number}")
+        await survey.soon(survey.refresh_writes())
+        configs = (
+            {"error": f"broker {number} is down or gone", "entries": []}
+            if found["missing"]
+            else await survey.configs("broker", str(number))
+        )
+        reported = await survey.soon(survey.log_dirs()) or []
+        directories = [log_dir(each) for each in reported if each.broker == number]
+        return JSONResponse(
+            {
+                **found,
+                "time": time.time(),
+                "configs": configs,
+                "log_dirs": directories,
+                "writes": survey.writes.of_broker(number),
+            }
+        )
 
+    async def writes(_: Request) -> Response:
+        await survey.refresh_writes()
+        brokers = (await survey.topology()).broker_ids
+        return JSONResponse(
+            {
+                "history": list(survey.writes.history),
+                "brokers": [{"broker": each, **survey.writes.of_broker(each)} for each in brokers],
+                "topics": survey.writes.busiest(_BUSIEST),
+            }
+        )
 
-def _log_dirs(admin: Admin) -> list[dict[str, Any]]:
-    found = admin.describe_log_dirs(errors="return", timeout=_TIMEOUT)
     return [
-        {
-            "broker": broker,
-            "path": each.path,
-            "error": each.error,
-            "total_bytes": each.total_bytes,
-            "usable_bytes": each.usable_bytes,
-            "replica_bytes": each.replica_bytes,
-        }
-        for broker, directories in sorted(found.items())
-        if not isinstance(directories, KafkaError)
-        for each in directories
+        Route("/api/log-dirs", log_dirs),
+        Route("/api/broker", broker),
+        Route("/api/writes", writes),
     ]

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ottla._internal.text import join
+from ottla.console.group_survey import GroupSurvey
 from ottla.console.observer import Observer
 from ottla.console.simulation import Simulation
 from ottla.console.source import Source
+from ottla.console.survey import Survey
 from ottla.console.workers import Workers
 from ottla.errors import AuthorizationError
 from ottla.schema import Registry
@@ -25,6 +27,8 @@ class Context:
         source: the client.
         observer: its observer.
         workers: the threads for blocking calls.
+        survey: the requests about the whole cluster that pages share.
+        groups: the groups and their lag during the session.
         allow_changes: whether pages may change the cluster.
         registry: the schema registry for the Messages page, if there is one.
         limits: the limits on what those schemas multiply; None for the defaults.
@@ -35,6 +39,8 @@ class Context:
     source: Source
     observer: Observer
     workers: Workers
+    survey: Survey
+    groups: GroupSurvey
     allow_changes: bool
     registry: Registry | None = None
     limits: Mapping[str, object] | None = None

@@ -28,6 +28,13 @@ from ottla.console.routes.context import Context
 
 _MAX_SHOWN = 1_000
 _MAX_DOWNLOADED = 100_000
+_SHOWN_LIMIT = (
+    f"a page shows at most {_MAX_SHOWN:,} records at a time: read fewer and go on with `Read on`, "
+    f"or save them as a file, which has up to {_MAX_DOWNLOADED:,}"
+)
+_DOWNLOADED_LIMIT = (
+    f"a file has at most {_MAX_DOWNLOADED:,} records: the command beside it has no such limit"
+)
 # The number of files that may be sent at a time.
 _DOWNLOADS = 2
 # The largest number of characters of a key or value in a list, and in a single record.
@@ -45,14 +52,16 @@ def routes(context: Context) -> list[Route]:
     async def messages(request: Request) -> Response:
         query = Query(request)
         wanted = command(query)
-        count = query.number("count", 100, most=_MAX_SHOWN)
+        count = query.number("count", 100, most=_MAX_SHOWN, limit=_SHOWN_LIMIT)
         return JSONResponse(await workers.run(_page, client, wanted, count))
 
     async def save(request: Request) -> Response:
         query = Query(request)
         wanted = command(query)
         kind = query.choice("as", "jsonl", "csv", "parquet")
-        count = query.number("count", _MAX_DOWNLOADED, most=_MAX_DOWNLOADED)
+        count = query.number(
+            "count", _MAX_DOWNLOADED, most=_MAX_DOWNLOADED, limit=_DOWNLOADED_LIMIT
+        )
         if not free.acquire(blocking=False):
             return problem(409, f"{_DOWNLOADS} files are being sent: try again when one is done")
         try:

@@ -36,7 +36,7 @@ export function brokerTiles(cluster, connections, logDirs, isChanged) {
 
 function tile(broker, most, connections, compact, logDirs, isChanged) {
   const moved = isChanged ? ".moved" : "";
-  const head = el("div.head", { style: { "--broker": brokerColor(broker.id) } }, el("b", {}, `broker ${broker.id}`), state(connections));
+  const head = el("div.head", { style: { "--broker": brokerColor(broker.id) } }, el("b", {}, el("a", { href: `#/map?broker=${broker.id}`, "data-key": `broker ${broker.id}` }, `broker ${broker.id}`)), state(connections));
   if (broker.missing) {
     return el(`li.tile.ghost${moved}`, { "data-broker": broker.id }, head, el("p", {}, `${counted(broker.replicas, "replica")} assigned, but the broker is down or gone`));
   }

@@ -18,10 +18,11 @@ function style(name) {
  * @param {object} options
  * @param {string} options.title
  * @param {string} options.unit the text after the title
- * @param {[string, (sample: any, before: any) => number | null][]} options.series
+ * @param {[string, (sample: any, samples: any[], index: number) => number | null][]} options.series
  * @param {(value: number | null) => string} [options.format]
+ * @param {number} [options.minutes] the longest time that it shows
  */
-export function chart({ title, unit, series, format = number }) {
+export function chart({ title, unit, series, format = number, minutes = MINUTES }) {
   const now = el("dl.now");
   const canvas = el("div.canvas", { "aria-hidden": "true" });
   const element = el("figure.chart", { "data-chart": title }, el("figcaption", {}, el("b", {}, title), ` ${unit}`), now, canvas);
@@ -41,7 +42,7 @@ export function chart({ title, unit, series, format = number }) {
   let samples = [];
   const data = (from) => {
     const times = from.map((sample) => sample.time);
-    return [times, ...series.map(([, read]) => from.map((sample, i) => read(sample, from[i - 1])))];
+    return [times, ...series.map(([, read]) => from.map((sample, i) => read(sample, from, i)))];
   };
   const redraw = () => { if (canvas.isConnected) { make(); draw(samples); } };
   const draw = (list) => {
@@ -50,7 +51,7 @@ export function chart({ title, unit, series, format = number }) {
     const columns = data(list);
     plot?.setData(columns);
     const end = list.length ? list[list.length - 1].time : 0;
-    plot?.setScale("x", { min: end - Math.max(60, Math.min(60 * MINUTES, end - (list[0]?.time ?? end))), max: end });
+    plot?.setScale("x", { min: end - Math.max(60, Math.min(60 * minutes, end - (list[0]?.time ?? end))), max: end });
     replace(now, series.map(([label], i) => {
       const values = columns[i + 1];
       return el("div", { style: { "--series": `var(${colors[i]})` } }, el("dt", {}, label), el("dd", {}, format(values[values.length - 1] ?? null)));

@@ -2,6 +2,7 @@
 
 import { about } from "./about.js";
 import { el, replace, setText } from "./dom.js";
+import { counted } from "./format.js";
 import * as connections from "./pages/connections.js";
 import * as doctor from "./pages/doctor.js";
 import * as groups from "./pages/groups.js";
@@ -39,11 +40,25 @@ function status() {
   const linked = latest("link");
   let text = "connecting …";
   let state = "waiting";
-  if (linked === false) [text, state] = ["the console does not respond; trying again …", "bad"];
+  if (linked === "locked") [text, state] = ["the console was restarted: open the new link that it printed", "bad"];
+  else if (linked === false) [text, state] = ["the console does not respond; trying again …", "bad"];
   else if (problem) [text, state] = [problem.message, "bad"];
-  else if (latest("cluster")) [text, state] = ["live", "good"];
+  else if (latest("cluster")) [text, state] = health(latest("cluster"));
   setText(status, text);
   status.className = state;
+}
+
+// "live", or what is wrong with the cluster, in one line.
+function health(cluster) {
+  const gone = cluster.brokers.filter((broker) => broker.missing).map((broker) => broker.id);
+  const named = gone.length > 3 ? `${counted(gone.length, "broker")} gone` : gone.length ? `broker${gone.length > 1 ? "s" : ""} ${gone.join(", ")} gone` : null;
+  const parts = [
+    named,
+    cluster.offline ? `${counted(cluster.offline, "partition")} without a leader` : null,
+    cluster.under_replicated ? `${counted(cluster.under_replicated, "partition")} under-replicated` : null,
+  ].filter(Boolean);
+  if (!parts.length) return ["live", "good"];
+  return [`degraded: ${parts.join(", ")}`, cluster.offline ? "bad" : "warn"];
 }
 
 async function start() {

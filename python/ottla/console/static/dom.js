@@ -58,16 +58,19 @@ export function setText(element, text) {
 export function table(caption, heads, rows, attributes = {}) {
   // The heading of a column of numbers is also aligned to the right.
   const isNumber = (i) => rows[0]?.[i] instanceof HTMLTableCellElement && rows[0][i].classList.contains("number");
-  const head = heads.map((name, i) => el(isNumber(i) ? "th.number" : "th", { scope: "col" }, name));
+  const head = heads.map((name, i) => el(isNumber(i) ? "th.number" : "th", { scope: "col", role: "columnheader" }, name));
   return el(
     "div.scroll",
     { tabindex: "0", role: "region", "aria-label": caption },
-    el("table", attributes, el("caption.hidden", {}, caption), el("thead", {}, el("tr", {}, head)),
-      el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, i) => cellOf(cell, i)))))),
+    // On a phone, rows become blocks and cells show their heads; the roles keep it a table.
+    el("table", { role: "table", ...attributes }, el("caption.hidden", {}, caption), el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head)),
+      el("tbody", { role: "rowgroup" }, rows.map((cells) => el("tr", { role: "row" }, cells.map((cell, i) => cellOf(cell, i, heads[i])))))),
   );
 }
 
-function cellOf(cell, i) {
-  if (cell instanceof HTMLTableCellElement) return cell;
-  return i === 0 ? el("th", { scope: "row" }, cell) : el("td", {}, cell);
+function cellOf(cell, i, head) {
+  const made = cell instanceof HTMLTableCellElement ? cell : i === 0 ? el("th", { scope: "row" }, cell) : el("td", {}, cell);
+  made.setAttribute("role", made.tagName === "TH" ? "rowheader" : "cell");
+  if (head) made.dataset.head = head;
+  return made;
 }

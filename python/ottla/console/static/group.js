@@ -2,34 +2,50 @@
 // offsets after it has shown the plan.
 
 import { about } from "./about.js";
+import { chart } from "./chart.js";
 import { el, replace, setText, table } from "./dom.js";
 import { count, counted, number, seconds } from "./format.js";
+import { stateOf, trendText } from "./group_row.js";
+import * as intervals from "./intervals.js";
 import { repeat } from "./repeat.js";
 import { get, post } from "./stream.js";
-
-const INTERVAL = 3000;
 
 /** Shows a group. Returns a function that closes the view. */
 export function openGroup(content, group) {
   const summary = el("p.found", { role: "status" }, "looking up the group …");
   const members = el("section");
   const lags = el("section");
-  content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, lags, members, resetForm(group));
-  return repeat(INTERVAL, async () => draw(await get("/api/group", { name: group })), (error) => setText(summary, error.message));
+  // The lag during the session: what the console saw before, and what this page sees.
+  const session = [];
+  const lagChart = chart({ title: "Lag", unit: "records during this session", format: count, minutes: 60, series: [["records", (sample) => sample.lag]] });
+  content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, el("div.charts", {}, lagChart.element), lags, members, resetForm(group));
+  const end = repeat(intervals.GROUP, async () => {
+    const found = await get("/api/group", { name: group });
+    draw(found);
+    if (!session.length) session.push(...found.history.map(([time, lag]) => ({ time, lag })));
+    const last = session[session.length - 1];
+    if (found.has_lag && (!last || last.time < found.time)) session.push({ time: found.time, lag: found.partitions.reduce((sum, each) => sum + (each.lag ?? 0), 0) });
+    if (session.length > 1200) session.shift();
+    lagChart.element.hidden = !found.has_lag;
+    lagChart.draw(session);
+  }, (error) => setText(summary, error.message));
+  return () => { end(); lagChart.close(); };
 
   function draw(found) {
     const known = found.partitions.map((each) => each.lag).filter((lag) => lag !== null);
     const total = known.reduce((sum, lag) => sum + lag, 0);
     const oldest = Math.max(0, ...found.partitions.map((each) => each.lag_ms ?? 0));
-    const parts = [found.state, found.type, found.assignor ? `assignor ${found.assignor}` : null, `coordinator: broker ${found.coordinator}`, counted(found.members.length, "member")];
-    setText(summary, parts.filter(Boolean).join(" · "));
+    const parts = [found.type, found.assignor ? `assignor ${found.assignor}` : null, `coordinator: broker ${found.coordinator}`, counted(found.members.length, "member")];
+    const text = [found.state, ...parts].filter(Boolean).join(" · ");
+    if (summary.dataset.text !== text) replace(summary, stateOf(found.state), ` · ${parts.filter(Boolean).join(" · ")}`);
+    summary.dataset.text = text;
     replace(members, el("h3", {}, "Members"), found.members.length ? table("Members", ["member", "client", "host", "partitions"], found.members.map(member)) : el("p", {}, "The group has no members."));
     if (!found.has_lag) {
       replace(lags, el("p", {}, `Groups of type ${found.type} have no committed offsets: there is no lag.`));
       return;
     }
     replace(lags,
-      el("p.big", {}, "lag ", el("b", { id: "total-lag", "data-lag": total }, count(total)), " records", oldest ? `, the oldest of them ${seconds(oldest / 1000)} old` : "", " · ", trendText(found.trend)),
+      el("p.big", {}, "lag ", el("b", { id: "total-lag", "data-lag": total }, count(total)), " records", oldest ? `, the oldest of them ${seconds(oldest / 1000)} old` : "", " · ", totalTrend(found.trend)),
       found.partitions.length ? table("Lag by partition", ["partition", "committed", "end", "lag", "behind", "read/s", "written/s", "cleared in", "member"], found.partitions.map(partition)) : el("p", {}, "The group has committed nothing."),
       found.total > found.partitions.length ? el("p", {}, `+ ${count(found.total - found.partitions.length)} more partitions`) : null);
   }
@@ -43,24 +59,22 @@ function member(each) {
 }
 
 function partition(each) {
-  const trend = each.trend;
+  const { trend } = each;
   const cell = (text, attributes = {}) => el("td.number", attributes, text);
   return [`${each.topic}-${each.partition}`, cell(count(each.committed)), cell(count(each.end)), cell(count(each.lag), { "data-lag": each.lag ?? "" }),
     cell(each.lag_ms === null ? "–" : seconds(each.lag_ms / 1000)), cell(trend ? number(trend.read) : "–"), cell(trend ? number(trend.written) : "–"),
-    cell(trend ? clearedIn(trend) : "–"), each.client_id ? `${each.client_id} at ${(each.host ?? "").replace(/^\//, "")}` : "nobody"];
+    cell(clearedIn(trend)), each.client_id ? `${each.client_id} at ${(each.host ?? "").replace(/^\//, "")}` : "nobody"];
 }
 
-const STATES = { keeping_up: "keeps up", not_shrinking: "never", unknown: "not known yet" };
-
-function clearedIn({ state, seconds_to_clear: left }) {
-  return state === "shrinking" ? seconds(left) : STATES[state];
+function clearedIn(trend) {
+  if (!trend || trend.state === "unknown") return "–";
+  if (trend.state === "keeping_up") return "keeps up";
+  return trend.state === "shrinking" ? seconds(trend.seconds_to_clear) : "not shrinking";
 }
 
-function trendText(trend) {
-  if (!trend) return "nothing is committed";
-  const rates = [[trend.read, "read"], [trend.written, "written"]].filter(([rate]) => rate !== null).map(([rate, verb]) => `${number(rate)} ${verb}`);
-  const sentence = { keeping_up: "the group keeps up", shrinking: `cleared in ${clearedIn(trend)}`, not_shrinking: "the lag is not shrinking", unknown: "whether it shrinks is not known yet" }[trend.state];
-  return rates.length ? `${rates.join(" and ")} per second: ${sentence}` : sentence;
+function totalTrend(trend) {
+  if (!trend || trend.read === null || trend.written === null) return "measuring its trend …";
+  return [`${number(trend.read)} read and ${number(trend.written)} written per second: `, trendText(trend)];
 }
 
 // Plans a reset, shows the plan, and applies it if the console allows changes.
@@ -77,13 +91,13 @@ function resetForm(group) {
   const send = async (wanted, dryRun) => {
     forget();
     try {
-      const { changed, changes } = await post("/api/group/reset", { group, ...wanted, dry_run: dryRun });
+      const { changed, changes, digest } = await post("/api/group/reset", { group, ...wanted, dry_run: dryRun });
       if (dryRun && (to.value !== wanted.to || topics.value !== wanted.topics)) return;
       const rows = changes.map((each) => [each.resource, each.before ?? "none", each.after ?? "none", each.detail]);
       replace(result, el("p", {}, changed ? `Reset: ${counted(changes.length, "partition")}.` : changes.length ? "The plan; nothing has changed yet:" : "There is nothing to change."),
         rows.length ? table("Plan of the reset", ["what", "before", "after", ""], rows) : null);
       if (dryRun && changes.length && (await about).allow_changes) {
-        planned = wanted;
+        planned = { ...wanted, digest };
         apply.hidden = false;
       }
       if (dryRun && changes.length && !(await about).allow_changes) result.append(el("p.found", {}, "This console is read-only. Start it with --allow-changes to apply plans."));

@@ -1,5 +1,7 @@
 // Repeats a request while a page is open. Invariant: two requests never overlap, however long one takes.
 
+import { isLocked } from "./stream.js";
+
 /**
  * Calls a function periodically.
  * @param {number} interval milliseconds from the end of a call to the next
@@ -10,9 +12,9 @@ export function repeat(interval, work, onError) {
   let timer;
   const run = async () => {
     try {
-      if (!document.hidden) await work();
+      if (!document.hidden && !isLocked()) await work();
     } catch (error) {
-      if (!ended) onError(error);
+      if (!ended && !isLocked()) onError(error);
     }
     if (!ended) timer = setTimeout(run, interval);
   };

@@ -54,6 +54,9 @@ const HANDLERS = {
     const fresh = list.filter((event) => event.number > number);
     if (!fresh.length) return;
     number = fresh[fresh.length - 1].number;
+    // Leaders that moved a moment later extend an event.
+    const replaced = new Set(fresh.map((event) => event.replaces).filter(Boolean));
+    if (replaced.size) events.splice(0, events.length, ...events.filter((event) => !replaced.has(event.number)));
     events.push(...fresh);
     if (events.length > MAX_EVENTS) events.splice(0, events.length - MAX_EVENTS);
     publish("fresh events", fresh);
@@ -65,9 +68,10 @@ export function open(kinds) {
   const source = new EventSource("/api/stream");
   source.onopen = () => publish("link", true);
   source.onerror = () => {
+    if (isLocked()) { source.close(); return; }
     publish("link", false);
     // EventSource reconnects automatically, unless the response is an error.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => open(kinds), RETRY_MILLISECONDS);
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => reopen(kinds), RETRY_MILLISECONDS);
   };
   for (const kind of kinds) {
     source.addEventListener(kind, (message) => {
@@ -79,6 +83,17 @@ export function open(kinds) {
   // Otherwise, the browser keeps the connection of a page that the user has left.
   addEventListener("pagehide", () => source.close());
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+}
+
+// A console that was restarted has another token, with which this page cannot find out anything more.
+async function reopen(kinds) {
+  await get("/api/about").catch(() => {});
+  if (!isLocked()) open(kinds);
+}
+
+/** Whether this page's token is no longer valid, which its header says once. */
+export function isLocked() {
+  return latest("link") === "locked";
 }
 
 /** An error response. */
@@ -103,7 +118,10 @@ async function request(path, options) {
     if (error.name === "AbortError") throw error;
     throw new Problem("the console does not respond: it may have ended");
   }
-  if (response.status === 401) throw new Problem("the token is no longer valid: open the console's address again");
+  if (response.status === 401) {
+    if (!isLocked()) publish("link", "locked");
+    throw new Problem("the console was restarted");
+  }
   const body = await response.json().catch(() => ({ message: response.statusText }));
   if (!response.ok) throw new Problem(body.message);
   return body;

@@ -2,8 +2,8 @@
 
 import { brokerColor } from "../colors.js";
 import { el, replace, setText } from "../dom.js";
-import { count, counted, seconds } from "../format.js";
-import { latest, subscribe } from "../stream.js";
+import { clock, count, counted, seconds } from "../format.js";
+import { events, latest, subscribe } from "../stream.js";
 import { cadences } from "../cadences.js";
 
 export const name = "connections";
@@ -25,13 +25,34 @@ export function open(content) {
     const connections = latest("connections") ?? [];
     const connected = connections.filter((each) => each.state === "connected").length;
     setText(summary, `${counted(connected, "open connection")} of ${count(connections.length)}`);
-    replace(list, connections.map((connection, i) => item(connection, `${connection.broker} ${connection.role} ${i}`, opened)));
+    replace(list, connections.map((connection, i) => item(connection, `${connection.broker} ${connection.role} ${i}`, opened)),
+      lostConnections(connections).map(lostItem));
   };
   const ends = [
     subscribe("connections", draw),
+    subscribe("fresh events", draw),
     subscribe("requests", (requests) => replace(cadence, cadences(requests))),
   ];
   return () => ends.forEach((end) => end());
+}
+
+// The last event of each broker's connections, if it is their loss and the broker has no open one. A broker that
+// has left the metadata has no connection any more that could show the cause.
+function lostConnections(connections) {
+  const lost = new Map();
+  for (const event of events) {
+    if (event.kind === "connection_lost") lost.set(event.broker, event);
+    if (event.kind === "connection_opened") lost.delete(event.broker);
+  }
+  const known = new Set(connections.filter((each) => each.state === "connected" || each.last_error).map((each) => each.broker));
+  return [...lost.values()].filter((event) => event.broker !== null && !known.has(event.broker));
+}
+
+function lostItem(event) {
+  return el("li.connection.lost", { "data-broker": event.broker, "data-state": "lost" },
+    el("div.head", { style: { "--broker": brokerColor(event.broker) } }, el("b", {}, `broker ${event.broker}`), el("span", {}, "lost")),
+    el("p.error", {}, el("b", {}, "cause: "), event.message),
+    el("p", {}, "lost at ", el("time", { datetime: new Date(event.time * 1000).toISOString() }, clock(event.time)), ", not open again since"));
 }
 
 function item(connection, key, opened) {

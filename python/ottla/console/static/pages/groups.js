@@ -3,6 +3,8 @@
 import { el, replace, setText, table } from "../dom.js";
 import { count } from "../format.js";
 import { openGroup } from "../group.js";
+import { GROUP_HEADS, groupRow } from "../group_row.js";
+import * as intervals from "../intervals.js";
 import { repeat } from "../repeat.js";
 import { get } from "../stream.js";
 
@@ -10,7 +12,8 @@ export const name = "groups";
 export const title = "Groups";
 export const lead = "Groups, their members and partitions, and their lag in records and seconds.";
 
-const INTERVAL = 3000;
+// The largest lags come first; the search finds the others.
+const MAX_ROWS = 300;
 
 /** Shows the page. Returns a function that closes it. */
 export function open(content, query) {
@@ -23,17 +26,12 @@ export function open(content, query) {
   const draw = () => {
     const wanted = search.value.trim().toLowerCase();
     const shown = groups.filter((group) => group.group_id.toLowerCase().includes(wanted));
-    setText(found, `${count(shown.length)} of ${count(groups.length)} groups`);
-    replace(list, groups.length ? table("Groups", ["group", "state", "type", "partitions", "lag"], shown.slice(0, 500).map(row)) : el("p", {}, "There are no groups."));
+    setText(found, `${count(shown.length)} of ${count(groups.length)} groups${shown.length > MAX_ROWS ? `; the ${MAX_ROWS} with the largest lags are listed` : ""}`);
+    replace(list, groups.length ? table("Groups", GROUP_HEADS, shown.slice(0, MAX_ROWS).map(groupRow)) : el("p", {}, "There are no groups."));
   };
   search.addEventListener("input", draw);
-  return repeat(INTERVAL, async () => {
+  return repeat(intervals.GROUPS, async () => {
     groups = await get("/api/groups");
     draw();
   }, (error) => setText(found, error.message));
-}
-
-function row(group) {
-  const link = el("a", { href: `#/groups?group=${encodeURIComponent(group.group_id)}`, "data-key": `group ${group.group_id}` }, group.group_id);
-  return [link, group.state ?? "–", group.type ?? "–", count(group.partitions), el("td.number", { "data-lag": group.lag ?? "" }, group.error ?? count(group.lag))];
 }

@@ -4,10 +4,12 @@ import { MAX_DETAILED, brokerTiles } from "../broker_tiles.js";
 import { brokerColor } from "../colors.js";
 import { el, replace, setText } from "../dom.js";
 import { count, counted } from "../format.js";
+import * as intervals from "../intervals.js";
 import { repeat } from "../repeat.js";
 import { get, latest, subscribe } from "../stream.js";
 import { timeLine } from "../time_line.js";
 import { VirtualList } from "../virtual_list.js";
+import { openBroker } from "./broker.js";
 import { openTopic } from "./topic.js";
 
 export const name = "map";
@@ -15,11 +17,11 @@ export const title = "Map";
 export const lead = "Brokers, leaders and replicas in this client's metadata, and every change of them.";
 
 const FLASH_SECONDS = 3;
-const DISK_INTERVAL = 30_000;
 
 /** Shows the page. Returns a function that closes it. */
 export function open(content, query) {
   if (query.has("topic")) return openTopic(content, query.get("topic"));
+  if (query.has("broker")) return openBroker(content, query.get("broker"));
   const totals = el("ul.totals", { "aria-label": "Totals" });
   const racks = el("div.racks");
   const problem = el("p.notice", { role: "alert", hidden: true });
@@ -59,7 +61,7 @@ export function open(content, query) {
   };
   const ends = [
     // Without permission to describe log directories, the tiles do not show them.
-    repeat(DISK_INTERVAL, async () => {
+    repeat(intervals.DISKS, async () => {
       if ((latest("cluster")?.brokers.length ?? 0) > MAX_DETAILED) return;
       logDirs = await get("/api/log-dirs");
       draw();
@@ -70,6 +72,7 @@ export function open(content, query) {
       for (const event of fresh) {
         // The event concerns a broker that appeared, left or moved, or a connection to it.
         if (event.broker !== null && event.broker !== undefined) changed.set(event.broker, event.time);
+        for (const move of event.moves ?? []) changed.set(`${move.topic}\n${move.partition}`, event.time);
         if (event.kind === "leader_changed") changed.set(`${event.topic}\n${event.partition}`, event.time);
       }
     }),

@@ -3,6 +3,7 @@
 import { about } from "../about.js";
 import { el, replace, setText } from "../dom.js";
 import { count, counted } from "../format.js";
+import * as intervals from "../intervals.js";
 import { messageRow } from "../message_row.js";
 import { repeat } from "../repeat.js";
 import { get, latest } from "../stream.js";
@@ -11,7 +12,6 @@ export const name = "messages";
 export const title = "Messages";
 export const lead = "Records of a topic. Reading them joins no group and commits nothing.";
 
-const TAIL_INTERVAL = 1000;
 const MAX_TAIL = 1000;
 const KINDS = ["string", "json", "hex", "base64", "short", "integer", "long", "float", "double", "uuid"];
 // The largest number of requests that a tail sends in a row before it draws again.
@@ -63,7 +63,7 @@ export function open(content, query) {
     state = mine;
     replace(list);
     await go();
-    if (mine.isTail && mine === state) end = repeat(TAIL_INTERVAL, () => follow(mine), fail);
+    if (mine.isTail && mine === state) end = repeat(intervals.TAIL, () => follow(mine), fail);
   }
 
   // New records of a busy topic take several requests.

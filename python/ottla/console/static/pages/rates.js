@@ -1,13 +1,19 @@
 // The Rates page: the client's traffic over the last ten minutes, its slowest requests, and its retries.
 
 import { chart } from "../chart.js";
-import { el, replace, table } from "../dom.js";
-import { bytes, count, seconds } from "../format.js";
-import { history, latest, subscribe } from "../stream.js";
+import { el, replace, setText, table } from "../dom.js";
+import { bytes, count, number, seconds } from "../format.js";
+import * as intervals from "../intervals.js";
+import { repeat } from "../repeat.js";
+import { get, history, latest, subscribe } from "../stream.js";
 
 export const name = "rates";
 export const title = "Rates";
-export const lead = "Requests, bytes and records of this client over the last ten minutes.";
+export const lead = "What is written to the cluster, and the requests, bytes and records of this client.";
+
+// The rates of the client cover these seconds: it sends some requests every few seconds only, and a shorter rate
+// would alternate with zeros.
+const WINDOW_SECONDS = 10;
 
 const CLIENT = [
   { title: "Requests", unit: "per second", series: [["sent", rate("request-total")], ["received", rate("response-total")]] },
@@ -26,7 +32,13 @@ const PRODUCER = [
 export function open(content) {
   const charts = el("div.charts");
   const details = el("div");
-  content.append(charts, details);
+  const cluster = el("div.charts");
+  const writes = el("div");
+  const problem = el("p.found", { role: "status" }, "measuring what is written …");
+  content.append(el("section", {}, el("h3", {}, "The cluster"), problem, cluster, writes),
+    el("section", {}, el("h3", {}, "This client"), charts), details);
+  const written = chart({ title: "Written", unit: "records per second in all topics", series: [["records", (sample) => sample.records]] });
+  cluster.append(written.element);
   let drawn = [];
   const make = () => {
     if (drawn.length || !latest("metrics")) return;
@@ -35,16 +47,26 @@ export function open(content) {
     replace(charts, drawn.map((each) => each.element));
   };
   const ends = [
+    repeat(intervals.WRITES, async () => {
+      const found = await get("/api/writes");
+      const samples = found.history.map(([time, records]) => ({ time, records }));
+      setText(problem, samples.length ? "By the end offsets of all partitions, and the sizes of their logs." : "measuring what is written …");
+      written.draw(samples);
+      if (samples.length) replace(writes, busiest(found.topics), byBroker(found.brokers));
+    }, (error) => setText(problem, error.message)),
     subscribe("metrics", () => { make(); drawn.forEach((each) => each.draw(history)); }),
     subscribe("requests", (requests) => replace(details, slowest(requests), retries(requests))),
   ];
-  return () => { ends.forEach((end) => end()); drawn.forEach((each) => each.close()); };
+  return () => { ends.forEach((end) => end()); written.close(); drawn.forEach((each) => each.close()); };
 }
 
 // A rate computed from two samples of a total, because the metrics' own rates are averages over half a minute.
 function rate(name) {
-  return (sample, before) => {
-    if (!before || sample.values[name] === undefined || sample.time <= before.time) return null;
+  return (sample, samples, index) => {
+    let first = index;
+    while (first > 0 && sample.time - samples[first].time < WINDOW_SECONDS) first -= 1;
+    const before = samples[first];
+    if (sample.values[name] === undefined || sample.time <= before.time) return null;
     return Math.max(0, (sample.values[name] - before.values[name]) / (sample.time - before.time));
   };
 }
@@ -55,6 +77,19 @@ function value(name) {
 
 function used(sample) {
   return sample.values["buffer-total-bytes"] - sample.values["buffer-available-bytes"];
+}
+
+const rateCell = (value, format) => el("td.number", {}, value === null ? "–" : `${format(value)}/s`);
+
+function busiest(topics) {
+  if (!topics.length) return el("p.found", {}, "No topic is written to.");
+  const rows = topics.map((each) => [el("a", { href: `#/map?topic=${encodeURIComponent(each.topic)}`, "data-key": `topic ${each.topic}` }, each.topic), rateCell(each.records, number), rateCell(each.bytes, bytes)]);
+  return el("section", {}, el("h4", {}, "Busiest topics"), table("Busiest topics", ["topic", "records", "growth of the leaders' logs"], rows));
+}
+
+function byBroker(brokers) {
+  const rows = brokers.map((each) => [el("a", { href: `#/map?broker=${each.broker}`, "data-key": `broker ${each.broker}` }, `broker ${each.broker}`), rateCell(each.records, number), rateCell(each.bytes, bytes)]);
+  return el("section", {}, el("h4", {}, "Brokers"), table("Writes by broker", ["broker", "records as leader", "growth of all replicas"], rows));
 }
 
 function slowest(requests) {

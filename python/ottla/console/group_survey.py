@@ -1,0 +1,164 @@
+"""The groups as the Groups page lists them: lag in records and time, its trend, and members.
+
+Samples are taken while pages show them, by one request of each kind for all groups. Invariant: at
+most some 100,000 samples are kept, whatever the number of groups.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ottla import Admin
+from ottla.admin import GroupListing
+from ottla.admin.destinations import TopicPartition
+from ottla.cli.groups.trend import PartitionTrend, Trend
+from ottla.console import workers as cadences
+from ottla.console.group_samples import Sample, behind
+from ottla.console.group_trends import GroupTrends
+from ottla.console.workers import Workers
+from ottla.errors import KafkaError
+
+# The timeout of a call in seconds: waiting calls occupy the console's few threads.
+TIMEOUT = 8.0
+NO_LAG = frozenset({"Share", "Streams"})
+"""The types of groups without committed offsets."""
+# The seconds without a sample after which a trend begins anew; a large cluster has one a minute.
+_PAUSE = 150.0
+_MAX_SAMPLES, _MOST_OF_A_GROUP, _LEAST_OF_A_GROUP = 100_000, 720, 12
+
+
+class GroupSurvey:
+    """The groups and their lag during the session.
+
+    Args:
+        admin: the client.
+        workers: the threads.
+
+    Attributes:
+        trends: the trends of the groups whose own pages are open.
+    """
+
+    def __init__(self, admin: Admin, workers: Workers) -> None:
+        self._admin = admin
+        self._workers = workers
+        self._samples: dict[str, deque[Sample]] = {}
+        self._topics: dict[str, frozenset[str]] = {}
+        self._members: Mapping[str, int] = {}
+        # Of the sums over the partitions of each group.
+        self._totals: dict[str, PartitionTrend] = {}
+        self.trends = GroupTrends()
+
+    async def rows(self) -> list[dict[str, Any]]:
+        """Return all groups, the largest lag first."""
+        rows = await self._workers.shared("groups", cadences.GROUPS, self._rows)
+        try:
+            self._members = await self._workers.shared(
+                "members",
+                cadences.GROUP_MEMBERS,
+                self._count_members,
+                [r["group_id"] for r in rows],
+            )
+        except KafkaError:
+            self._members = {}
+        return [{**row, "members": self._members.get(row["group_id"])} for row in rows]
+
+    def topics_of(self, group: str) -> frozenset[str]:
+        """Return the topics of which a group has committed offsets, as of the newest rows."""
+        return self._topics.get(group, frozenset())
+
+    def history(self, group: str) -> list[tuple[float, int]]:
+        """Return the times and lags of a group's samples, the oldest first."""
+        return [(each.time, each.lag) for each in list(self._samples.get(group, ()))]
+
+    def _rows(self) -> list[dict[str, Any]]:
+        listings = {each.group_id: each for each in self._admin.list_groups(timeout=TIMEOUT)}
+        wanted = [name for name, each in listings.items() if each.type not in NO_LAG]
+        committed = self._admin.list_group_offsets(wanted, errors="return", timeout=TIMEOUT)
+        known = {
+            group: {place: each.offset for place, each in offsets.items()}
+            for group, offsets in committed.items()
+            if not isinstance(offsets, KafkaError)
+        }
+        places = sorted({place for offsets in known.values() for place in offsets})
+        found = self._admin.list_offsets(
+            dict.fromkeys(places, "latest"), errors="return", timeout=TIMEOUT
+        )
+        # A topic that was deleted has no lag.
+        ends = {
+            place: end.offset or 0
+            for place, end in found.items()
+            if not isinstance(end, KafkaError)
+        }
+        now, kept = time.time(), self._kept(len(listings))
+        self._samples = {name: deque(self._samples.get(name, ()), maxlen=kept) for name in listings}
+        self._totals = {name: each for name, each in self._totals.items() if name in listings}
+        rows = []
+        for name, listing in listings.items():
+            failure = committed.get(name)
+            error = str(failure) if isinstance(failure, KafkaError) else None
+            rows.append(self._row(listing, known.get(name), ends, now, error))
+        return sorted(rows, key=lambda row: (-(row["lag"] or 0), row["group_id"]))
+
+    def _row(
+        self,
+        listing: GroupListing,
+        offsets: Mapping[TopicPartition, int] | None,
+        ends: Mapping[TopicPartition, int],
+        now: float,
+        error: str | None,
+    ) -> dict[str, Any]:
+        name = listing.group_id
+        row: dict[str, Any] = {
+            "group_id": name,
+            "type": listing.type,
+            "state": listing.state,
+            "coordinator": listing.coordinator,
+            "partitions": len(offsets or ()),
+            "lag": None,
+            "behind": None,
+            "trend": None,
+            "error": error,
+        }
+        if offsets is None:
+            return row
+        self._topics[name] = frozenset(topic for topic, _ in offsets)
+        placed = {place: offset for place, offset in offsets.items() if place in ends}
+        # Offsets beyond the end, of a topic that was re-created, are no lag.
+        committed = sum(min(offset, ends[place]) for place, offset in placed.items())
+        samples = self._samples[name]
+        sample = Sample(now, committed, sum(ends[place] for place in placed))
+        trend = self._trend(name, samples[-1].time if samples else None, sample)
+        # Offsets that were set back begin another history.
+        if samples and (sample.committed < samples[-1].committed or sample.end < samples[-1].end):
+            samples.clear()
+        samples.append(sample)
+        late = behind(samples)
+        return row | {
+            "lag": sample.lag,
+            "behind": None if late is None else {"seconds": late[0], "at_least": late[1]},
+            "trend": asdict(trend),
+        }
+
+    def _trend(self, group: str, seen: float | None, sample: Sample) -> Trend:
+        trend = self._totals.get(group)
+        if trend is None or seen is None or sample.time - seen > _PAUSE:
+            trend = PartitionTrend(sample.time, sample.committed, sample.end)
+            self._totals[group] = trend
+        elif sample.time > seen:
+            trend.observe(sample.time, sample.committed, sample.end)
+        return trend.trend()
+
+    def _kept(self, groups: int) -> int:
+        return min(_MOST_OF_A_GROUP, max(_LEAST_OF_A_GROUP, _MAX_SAMPLES // max(1, groups)))
+
+    def _count_members(self, groups: list[str]) -> dict[str, int]:
+        found = self._admin.describe_groups(groups, errors="return", timeout=TIMEOUT)
+        return {
+            name: len(each.members)
+            for name, each in found.items()
+            if not isinstance(each, KafkaError)
+        }
