@@ -73,8 +73,9 @@ function clearedIn(trend) {
 }
 
 function totalTrend(trend) {
-  if (!trend || trend.read === null || trend.written === null) return "measuring its trend …";
-  return [`${number(trend.read)} read and ${number(trend.written)} written per second: `, trendText(trend)];
+  if (!trend || trend.state === "unknown") return "measuring its trend …";
+  const isKnown = trend.read !== null && trend.written !== null;
+  return [isKnown ? `${number(trend.read)} read and ${number(trend.written)} written per second: ` : "", trendText(trend)];
 }
 
 // Plans a reset, shows the plan, and applies it if the console allows changes.
