@@ -46,10 +46,10 @@ def test_the_trend_of_a_healthy_group(
         command = ("groups", "lag", "billing", "-b", mock_cluster.bootstrap, "--for", "2s")
         done = ottla_here(*command)
         assert (done.code, done.err) == (0, "ottla: waiting for the end of the measurement of 2s\n")
-        _, header, row, footer = done.text.splitlines()
+        _, header, row, lag, footer = done.text.splitlines()
         assert header.split()[-4:] == ["read/s", "written/s", "cleared", "in"]
         assert row.endswith("keeps up")
-        assert footer.startswith("lag ")
+        assert lag.startswith("lag ")
         assert " read and " in footer
         assert footer.endswith(" written per second: the group keeps up")
         [found] = json.loads(ottla_here(*command, "--json").text)

@@ -96,7 +96,7 @@ def test_as_text_the_lag_is_the_line_of_groups_lag(mock_cluster: MockCluster, gr
     first, *_, last = (line for line in done.text.splitlines() if " lag: " in line)
     assert " lag: billing: lag 13 in 3 partitions; the oldest unread record is " in first
     assert "per second" not in first
-    assert last.endswith(" old; 0 written per second: whether it shrinks is not known yet")
+    assert last.endswith(" old; 0 written per second: whether the lag shrinks is not known yet")
     printed = run_ottla("groups", "lag", group, "-b", mock_cluster.bootstrap)
     assert "lag 13 in 3 partitions; the oldest unread record is " in printed.text
     rates = [line for line in done.text.splitlines() if " rates: requests/s " in line]

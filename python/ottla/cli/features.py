@@ -103,7 +103,8 @@ def _supported(described: FeaturesDescription, name: str) -> list[list[str]]:
         shown = (
             "none"
             if levels is None
-            else f"{_level(name, levels.min_version)} to {_level(name, levels.max_version)}"
+            # The release of the highest one is enough, so that a line fits into 80 columns.
+            else f"{levels.min_version} to {_level(name, levels.max_version)}"
         )
         brokers.setdefault(shown, []).append(broker)
     if len(brokers) == 1:

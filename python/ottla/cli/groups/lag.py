@@ -30,10 +30,7 @@ FoundLags: TypeAlias = tuple[Mapping[str, list[PartitionLag]], list[KafkaError]]
 
 # The seconds between two measurements.
 _STEP = 1.0
-_TOO_SHORT = (
-    "what is not known yet takes a whole interval between two commits: measure longer, such as "
-    "--for 15s"
-)
+_TOO_SHORT = "measure for longer than the interval between two commits, such as --for 15s"
 
 
 class LaggingPartition(TypedDict):
@@ -248,7 +245,9 @@ def _table(group: str, lags: list[PartitionLag], trend: GroupTrend | None) -> Ta
     header = ["partition", "committed", "end", "lag", "behind"]
     header += ["member"] if trends is None else ["read/s", "written/s", "cleared in"]
     total = None if trend is None else trend.total()
-    lines = [summary_of(lags) + trend_text(total)]
+    lines = [summary_of(lags)]
+    if total is not None:
+        lines.append(trend_text(total))
     if total is not None and total.state == "unknown":
         lines.append(_TOO_SHORT)
     without = sum(lag.committed is None for lag in lags)
@@ -268,25 +267,23 @@ def summary_of(lags: Sequence[PartitionLag]) -> str:
     return f"lag {least}{total} in {counted(len(lags), 'partition')}{rest}{age}"
 
 
-def trend_text(trend: Trend | None) -> str:
-    """Return the trend of a group as the end of a sentence about its lag; empty without one."""
-    if trend is None:
-        return ""
+def trend_text(trend: Trend) -> str:
+    """Return the rates of a group, and what its lag does."""
     rates = [
         f"{number(rate)} {verb}"
         for rate, verb in ((trend.read, "read"), (trend.written, "written"))
         if rate is not None
     ]
-    text = f"; {' and '.join(rates)} per second" if rates else ""
+    text = f"{' and '.join(rates)} per second: " if rates else ""
     match trend.state:
         case "keeping_up":
-            return f"{text}: the group keeps up"
+            return f"{text}the group keeps up"
         case "shrinking":
-            return f"{text}: cleared in {cleared_in(trend)}"
+            return f"{text}cleared in {cleared_in(trend)}"
         case "not_shrinking":
-            return f"{text}: the lag is not shrinking"
+            return f"{text}the lag is not shrinking"
         case _:
-            return f"{text}: whether it shrinks is not known yet"
+            return f"{text}whether the lag shrinks is not known yet"
 
 
 def cleared_in(trend: Trend) -> str:

@@ -1,7 +1,7 @@
 """The records that ``ottla produce`` could not write, told in few and short lines.
 
-Invariants: each cause is told once, when it first occurs; memory and output are bounded, whatever
-the number of failures; a record that may have been written is called that.
+Invariants: people are told each cause once, when it first occurs; memory and this text are bounded,
+whatever the number of failures; a record that may have been written is called that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ottla._internal.text import clean, counted, listed
-from ottla.cli.messages import say_error, shortened
+from ottla.cli.messages import is_json, say_error, shortened
 from ottla.errors import KafkaError
 
 # The number of causes that are told; others are only counted.
@@ -58,7 +58,8 @@ class Failures:
         self._maybe_written += error.maybe_done
         self._add_number(number)
         cause = _cause(error)
-        if cause not in self._causes and len(self._causes) < _CAUSES:
+        # Programs get them all.
+        if is_json() or (cause not in self._causes and len(self._causes) < _CAUSES):
             item = {"topic": self._topic, "index": number - 1}
             say_error(error, prefix="not written: ", item=item, limit=LENGTH)
         if cause in self._causes or len(self._causes) < _CAUSES:

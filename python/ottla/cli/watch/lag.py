@@ -105,7 +105,9 @@ class WatchedGroup:
         outcome = self.outcome
         if outcome.error is not None or outcome.value is None:
             return f"{self.id}: {outcome.error or 'looking up its lag'}"
-        return f"{self.id}: {summary_of(outcome.value.partitions)}{trend_text(outcome.value.trend)}"
+        summary = f"{self.id}: {summary_of(outcome.value.partitions)}"
+        trend = outcome.value.trend
+        return summary if trend is None else f"{summary}; {trend_text(trend)}"
 
     def cells(self) -> list[str]:
         """Return the newest lag as cells of a table, even if a later look-up has failed."""
