@@ -153,6 +153,7 @@ def test_older_brokers() -> None:
         check_verdict("clusters/old_apis", report, shown(cluster))
 
 
+@pytest.mark.deep
 def test_a_throttled_client(mock_cluster: MockCluster, topic: str) -> None:
     mock_cluster.inject(Fault.throttle(1500))
     report = ottla.diagnose(mock_cluster.brokers[1], topic=topic, timeout=60)

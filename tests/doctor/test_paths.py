@@ -17,6 +17,7 @@ from tests.support.tcp_proxy import Delay, tcp_proxy
 _HEADERS = 52
 
 
+@pytest.mark.deep
 def test_a_path_with_a_small_mtu(mock_cluster: MockCluster) -> None:
     mock_cluster.create_topic("orders", partitions=3)
     ports = {port_of(address): BROKER + i - 1 for i, address in mock_cluster.brokers.items()}

@@ -29,7 +29,10 @@ def redis(connection: socket.socket) -> None:
 
 def postgres(connection: socket.socket) -> None:
     """Answer a startup packet of another protocol version; close on one that is too long."""
-    length, major, minor = struct.unpack(">IHH", connection.recv(4096)[:8])
+    packet = connection.recv(4096)
+    if len(packet) < 8:
+        return
+    length, major, minor = struct.unpack(">IHH", packet[:8])
     if length > 10_000:
         return
     text = f"unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0"
@@ -111,7 +114,14 @@ SERVERS: dict[str, Serve] = {
 }
 
 
-@pytest.mark.parametrize("name", SERVERS)
+# tests/mock/test_doctor_ports.py has a second script of each of these.
+_TWICE = {"redis", "postgres", "mysql", "smtp", "amqp"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.deep] if name in _TWICE else []) for name in SERVERS],
+)
 def test_a_port_of_another_program(name: str) -> None:
     with scripted_server(SERVERS[name]) as port:
         report = ottla.diagnose(f"127.0.0.1:{port}", timeout=4)

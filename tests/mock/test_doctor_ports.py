@@ -112,7 +112,7 @@ PORTS: dict[str, tuple[Respond, str, int]] = {
 def test_a_port_without_a_kafka_listener(name: str, server: Callable[[Respond], int]) -> None:
     respond, code, exit_code = PORTS[name]
     port = server(respond)
-    report = ottla.diagnose(f"127.0.0.1:{port}", timeout=8)
+    report = ottla.diagnose(f"127.0.0.1:{port}", timeout=5)
     assert codes(report) == [code]
     assert report.exit_code == exit_code
     check(f"port_{name}", report, None, other=port)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
+from ottla.doctor.checks.controllers import MAX_LAG_MS
 from ottla.doctor.facts import facts_from
 from ottla.doctor.findings import EXIT_CODES
 from ottla.doctor.flowchart import box_of, ends_at, flowchart
@@ -103,7 +104,8 @@ def _replace(value: Any, replacements: Replacements, name: str = "") -> Any:
         # Three hours before the run.
         return round((datetime.combine(_TODAY, time(), timezone.utc).timestamp() - 3 * 3600) * 1000)
     if name == "lag_ms" and value is not None:
-        return value if replacements.seconds else value // 10_000 * 10_000
+        rounded = 0 if value <= MAX_LAG_MS else 2 * MAX_LAG_MS
+        return value if replacements.seconds else rounded
     if isinstance(value, dict):
         return {key: _replace(item, replacements, key) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -248,6 +248,7 @@ def test_the_causes_of_silence_are_told_apart() -> None:
         (b"PING\r\n", b"+PONG\r\n", "Redis"),
         (b"PING\r\n", b"-NOAUTH Authentication required.", "Redis"),
         (b"\x00\x00\x00\x08\x04\xd2\x16\x2f", b"S", "PostgreSQL"),
+        (b"\x00\x00\x00\x2b", b"E\x00\x00\x00\x0aSFATAL\x00VFATAL\x00", "PostgreSQL"),
         (b"srvr", b"Zookeeper version: 3.9.3", "ZooKeeper"),
         (b"AMQP\x00\x00\x09\x01", b"\x01\x00\x00\x00\x00\x01\xf4", "AMQP"),
         (b"GET / HTTP/1.0\r\n\r\n", b"HTTP/1.0 404 Not Found", "HTTP"),

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from ottla.doctor.checks.brokers import kind_of
+from ottla.doctor.checks.addresses import kind_of
 from ottla.doctor.facts import (
     Address,
     Broker,

@@ -87,7 +87,12 @@ def identify(ip: str, port: int, deadline: float) -> Responder | None:
     kafka = heads[0][0]
     if len(kafka) >= 8 and kafka[4:8] == struct.pack(">i", _CORRELATION_ID):
         return Responder(acknowledged=acknowledged, small_response=True)
-    responses = [(sent, head) for sent, (head, _) in zip(_PROBES, heads, strict=True) if head]
+    # Who sends back what was sent speaks none of the protocols.
+    responses = [
+        (sent, head)
+        for sent, (head, _) in zip(_PROBES, heads, strict=True)
+        if head and head != sent
+    ]
     for sent, head in responses:
         protocol = protocol_of(sent, head)
         if protocol is not None:
@@ -131,7 +136,10 @@ def protocol_of(sent: bytes, head: bytes) -> str | None:
     upper = head.upper()
     if head.startswith(b"220"):
         return "FTP" if b"FTP" in upper else "SMTP"
-    if sent == _POSTGRES_SSL_REQUEST and (head in {b"S", b"N"} or head.startswith(b"ESFATAL")):
+    if sent == _POSTGRES_SSL_REQUEST and head in {b"S", b"N"}:
+        return "PostgreSQL"
+    if head[:1] == b"E" and head[5:].startswith((b"SFATAL\0", b"SERROR\0")):
+        # An error: its length, and fields of which the first is the severity.
         return "PostgreSQL"
     if len(head) > 5 and head[3] == 0 and head[4] in {10, 0xFF}:
         # The greeting of protocol 10, or an error such as a blocked host.

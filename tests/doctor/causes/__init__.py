@@ -12,12 +12,15 @@ from tests.doctor.causes.networks import NETWORKS
 from tests.doctor.causes.ports import PORTS
 from tests.doctor.causes.real_brokers import REAL_BROKERS
 from tests.doctor.causes.security import SECURITY
+from tests.doctor.causes.states import STATES
 
 CAUSES: dict[str, Cause] = {
     **CLUSTERS,
     **PORTS,
     **NETWORKS,
     **SECURITY,
+    **STATES,
+    # These were written down before the doctor was run on them.
     **MORE_PORTS,
     **MORE_CLUSTERS,
     **MORE_SECURITY,

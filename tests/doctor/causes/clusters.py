@@ -121,4 +121,29 @@ CLUSTERS = {
         ("majority",),
         ("packets are dropped",),
     ),
+    "advertised_tls": Cause(
+        "a plaintext listener at which broker 2 advertises the port of its TLS listener (once "
+        "more, at a listener that answers with an alert)",
+        "advertised.listeners of broker 2 names the wrong port",
+        ("broker 2", "advertise", "TLS"),
+        ("advertised.listeners",),
+        ("^set security.protocol to SSL", "packets are dropped"),
+    ),
+    "below_min_isr": Cause(
+        "a topic with min.insync.replicas=2 of which two replicas are down (once more, at the "
+        "mock)",
+        "no write with acks=all succeeds, since brokers 2 and 3 are down",
+        ("payments-0", "min.insync.replicas", "acks=all", "fail"),
+        ("bring back the brokers",),
+        _NOT_THE_NETWORK,
+        also=("brokers 2, 3",),
+    ),
+    "throttled": Cause(
+        "each response of broker 2 has a throttle time of 0.3 s",
+        "a quota throttles this client at broker 2; the broker is not slow",
+        ("broker 2", "quota|throttle"),
+        ("quota",),
+        ("brokers are slow", *_NOT_THE_NETWORK),
+        severity="warning",
+    ),
 }

@@ -67,4 +67,32 @@ NETWORKS = {
         ("firewall",),
         ("refuse",),
     ),
+    "network/mtu_900": Cause(
+        "the path to broker 2 drops packets of more than 900 bytes",
+        "an MTU black hole before broker 2, with a much smaller MTU than a tunnel's",
+        ("broker 2", "large packets"),
+        ("MTU", r"ping|measure|tracepath|\b[5-9]\d\d\b"),
+        ("quota", "disk"),
+    ),
+    "network/mtu_900_everywhere": Cause(
+        "the paths to all brokers drop packets of more than 900 bytes",
+        "an MTU black hole before all bootstrap servers",
+        (r"kafka[123]\.ottla\.test", "large packets"),
+        ("MTU", r"ping|measure|tracepath|\b[5-9]\d\d\b"),
+        ("quota", "disk", "hangs"),
+    ),
+    "network/no_ipv6": Cause(
+        "the name that broker 2 advertises has an IPv6 address only; this machine has no IPv6",
+        "this machine has no IPv6 route; the name has no IPv4 address",
+        ("broker 2", "kafka2.ottla.test", "IPv6"),
+        ("IPv6", "IPv4|A record"),
+        ("packets are dropped", "cannot be resolved", "private"),
+    ),
+    "network/proxy_without_broker_ports": Cause(
+        "a proxy at a private address forwards the bootstrap port, and not broker 2's",
+        "the private address is reached, and nothing listens at the advertised port",
+        ("broker 2", "10.9.8.7:19092", "refuse"),
+        ("port|listen|proxy",),
+        ("private, so clients outside", "cannot reach", "not respond"),
+    ),
 }

@@ -24,7 +24,11 @@ def advise(facts: Facts) -> Iterator[Finding]:
 
 
 def _bootstrap_servers(facts: Facts) -> Iterator[Finding]:
-    working = [broker for broker in facts.brokers if broker.endpoint.working is not None]
+    working = [
+        broker
+        for broker in facts.brokers
+        if broker.endpoint.working is not None and not _is_unspecified(broker.endpoint.host)
+    ]
     # A name with several addresses stands for several servers.
     if len(facts.bootstrap) != 1 or len(facts.bootstrap[0].addresses) > 1 or len(working) < 2:
         return
@@ -43,7 +47,11 @@ def _bootstrap_servers(facts: Facts) -> Iterator[Finding]:
 
 
 def _addresses(facts: Facts) -> Iterator[Finding]:
-    numeric = [broker for broker in facts.brokers if _is_numeric(broker.endpoint.host)]
+    numeric = [
+        broker
+        for broker in facts.brokers
+        if _is_numeric(broker.endpoint.host) and not _is_unspecified(broker.endpoint.host)
+    ]
     if numeric:
         yield Finding(
             "note",
@@ -62,6 +70,10 @@ def _is_numeric(host: str) -> bool:
         return not ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _is_unspecified(host: str) -> bool:
+    return _is_numeric(host) and ipaddress.ip_address(host).is_unspecified
 
 
 def _replicas(facts: Facts) -> Iterator[Finding]:

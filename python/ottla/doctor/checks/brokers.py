@@ -7,11 +7,11 @@ useless from where it runs. The finding names both sides of the mismatch.
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
 from collections.abc import Iterator
 
-from ottla._internal.text import listed
 from ottla.doctor.certainty import certainty_of
+from ottla.doctor.checks.addresses import advertised, ids_of, kind_of
+from ottla.doctor.checks.identity import judge_identity, judge_unspecified
 from ottla.doctor.checks.large_requests import judge_large_requests
 from ottla.doctor.checks.liveness import is_alive
 from ottla.doctor.checks.port import ipv6_finding, port_finding
@@ -29,7 +29,7 @@ _OTHER_PROTOCOLS = {
 
 def judge_brokers(facts: Facts) -> Iterator[Finding]:
     """Return the findings about the brokers' advertised addresses."""
-    yield from _judge_identity(facts)
+    yield from judge_identity(facts)
     local = [broker for broker in facts.brokers if kind_of(broker.endpoint.host) == "loopback"]
     working = [broker for broker in local if broker.endpoint.working is not None]
     if working:
@@ -37,11 +37,12 @@ def judge_brokers(facts: Facts) -> Iterator[Finding]:
             "note",
             "Advertised",
             "only_from_here",
-            f"{_advertised(working)}: only clients on this machine can reach "
+            f"{advertised(working)}: only clients on this machine can reach "
             f"{_plural(working, 'this broker', 'these brokers')}",
             "",
-            _ids(working),
+            ids_of(working),
         )
+    yield from judge_unspecified(facts)
     alike: dict[tuple[str, str, str], list[Broker]] = {}
     for broker in facts.brokers:
         check, reason = _failure(broker.endpoint)
@@ -71,20 +72,12 @@ def _failure(endpoint: Endpoint) -> tuple[str, str]:
     return step.check, step.reason or ""
 
 
-def _advertised(brokers: list[Broker]) -> str:
-    return listed([f"broker {broker.id} advertises {broker.endpoint.name}" for broker in brokers])
-
-
 def _working_bootstrap(facts: Facts) -> str:
     """Return a clause about the bootstrap server that works."""
     for server in facts.bootstrap:
         if server.working is not None:
             return f"bootstrap server {server.name} works"
     return "bootstrapping works"
-
-
-def _ids(brokers: list[Broker]) -> tuple[int, ...]:
-    return tuple(broker.id for broker in brokers)
 
 
 def _plural(brokers: list[Broker], one: str, many: str) -> str:
@@ -100,15 +93,20 @@ def _unresolved(facts: Facts, brokers: list[Broker]) -> Finding:
             "network",
             "; they look like names of containers, which are known only in the containers' network",
         )
+    elif all(broker.endpoint.host.endswith(".") for broker in brokers):
+        hint = (
+            "; the dot at the end makes a name absolute: /etc/hosts and search domains may not "
+            "match it"
+        )
     return Finding(
         "error",
         "Advertised",
         "advertised_unresolved",
-        f"{_working_bootstrap(facts)}, but {_advertised(brokers)}: "
+        f"{_working_bootstrap(facts)}, but {advertised(brokers)}: "
         f"{_plural(brokers, 'this name', 'these names')} cannot be resolved on this machine{hint}",
         "add each name to the clients' DNS or /etc/hosts, or let the brokers advertise names that "
         "the clients can resolve (advertised.listeners)",
-        _ids(brokers),
+        ids_of(brokers),
     )
 
 
@@ -122,14 +120,16 @@ def _unreachable(facts: Facts, brokers: list[Broker], kind: str) -> Finding:
         "unreachable": _plural(brokers, "has no route from here", "have no route from here"),
     }.get(step.reason or "", f"{_plural(brokers, 'fails', 'fail')} ({step.message})")
     address = brokers[0].endpoint.failure
-    ipv6 = address and ipv6_finding(_advertised(brokers), *address, "error")
+    ipv6 = address and ipv6_finding(advertised(brokers), *address, "error")
     if ipv6:
-        summary = f"{_working_bootstrap(facts)}, but {_advertised(brokers)}: " + _plural(
+        summary = f"{_working_bootstrap(facts)}, but {advertised(brokers)}: " + _plural(
             brokers, "this name has", "these names have"
         )
-        summary += ipv6.summary.removeprefix(f"{_advertised(brokers)} has")
-        return dataclasses.replace(ipv6, phase="Advertised", summary=summary, brokers=_ids(brokers))
-    subject = f"{_working_bootstrap(facts)}, but {_advertised(brokers)}, which {why}"
+        summary += ipv6.summary.removeprefix(f"{advertised(brokers)} has")
+        return dataclasses.replace(
+            ipv6, phase="Advertised", summary=summary, brokers=ids_of(brokers)
+        )
+    subject = f"{_working_bootstrap(facts)}, but {advertised(brokers)}, which {why}"
     if _kind_works(facts, kind):
         return Finding(
             "error",
@@ -138,7 +138,7 @@ def _unreachable(facts: Facts, brokers: list[Broker], kind: str) -> Finding:
             f"{subject}; other brokers with the same kind of address can be reached",
             "check that the broker is running and listens there, and that no firewall is in "
             "between",
-            _ids(brokers),
+            ids_of(brokers),
             certainty_of(step),
         )
     if step.reason == "refused" and kind not in {"loopback", "unspecified"}:
@@ -173,7 +173,7 @@ def _unreachable(facts: Facts, brokers: list[Broker], kind: str) -> Finding:
         "let each broker advertise an address that its clients can reach (advertised.listeners, "
         "with a listener for each client network), or give the clients a route: routing, VPN, "
         "firewalls, security groups",
-        _ids(brokers),
+        ids_of(brokers),
         # That the kind of the address is the cause is a conclusion, unless nothing could be there.
         "certain"
         if step.reason in {"refused", "unreachable"} or kind == "unspecified"
@@ -193,7 +193,7 @@ def _refused(brokers: list[Broker], subject: str) -> Finding:
         "behind a proxy, a tunnel or a port forwarding, forward each broker's advertised port too, "
         "not only the bootstrap port; otherwise correct the port in advertised.listeners, or start "
         "the broker that should listen there",
-        _ids(brokers),
+        ids_of(brokers),
     )
 
 
@@ -210,6 +210,12 @@ def _wrong_port(facts: Facts, broker: Broker) -> Finding:
     address, step = broker.endpoint.failure
     if step.reason in _OTHER_PROTOCOLS:
         return _other_protocol(facts, broker, step.reason)
+    if step.check == "Metadata" and step.reason == "closed":
+        # The core's message suggests SASL, which the cluster's other listener does without.
+        step = dataclasses.replace(
+            step,
+            message="the connection is closed at the request, or in the middle of its response",
+        )
     subject = f"broker {broker.id} at its advertised address {broker.endpoint.name}"
     found = port_finding(
         subject,
@@ -232,88 +238,10 @@ def _other_protocol(facts: Facts, broker: Broker, reason: str) -> Finding:
         "Advertised",
         "advertised_protocol",
         f"{_working_bootstrap(facts)} with security.protocol {protocol}, but "
-        f"{_advertised([broker])}, which {_OTHER_PROTOCOLS[reason]}: the listener advertises the "
+        f"{advertised([broker])}, which {_OTHER_PROTOCOLS[reason]}: the listener advertises the "
         "port of another listener",
         f"let this listener advertise a port that speaks {protocol} (advertised.listeners); or use "
         "the other listener for both, as bootstrap server and with its security.protocol: to "
         "change security.protocol alone breaks the bootstrap",
         (broker.id,),
     )
-
-
-def _judge_identity(facts: Facts) -> Iterator[Finding]:
-    """Return the addresses that several brokers share, or that lead to the wrong broker."""
-    by_address: dict[str, list[Broker]] = {}
-    for broker in facts.brokers:
-        by_address.setdefault(broker.endpoint.name, []).append(broker)
-    shared: set[int] = set()
-    for name, brokers in by_address.items():
-        local = kind_of(brokers[0].endpoint.host) == "loopback"
-        # Brokers on different hosts may all advertise localhost: that is no load balancer.
-        if len(brokers) < 2 or (local and brokers[0].endpoint.working is None):
-            continue
-        shared |= set(_ids(brokers))
-        ids = ", ".join(str(broker.id) for broker in brokers)
-        yield Finding(
-            "error",
-            "Advertised",
-            "one_address_for_all",
-            f"brokers {ids} advertise the same address, {name}: a load balancer or a virtual IP in "
-            "front of them connects clients to any broker instead of a partition's leader",
-            "give each broker an advertised address of its own, with another name or another port "
-            "(advertised.listeners); a load balancer may stand in front of the bootstrap servers "
-            "only",
-            _ids(brokers),
-        )
-    for broker in facts.brokers:
-        wrong = [
-            address
-            for address in broker.endpoint.addresses
-            if any(step.reason == "another_broker" for step in address.steps)
-        ]
-        if wrong and broker.id not in shared:
-            node = wrong[0].node
-            responder = "another broker" if node is None else f"broker {node}"
-            yield Finding(
-                "error",
-                "Advertised",
-                "another_broker",
-                f"{_advertised([broker])}, but {responder} responds there",
-                "correct the broker's advertised.listeners, or the forwarding of that address: a "
-                "load balancer or a virtual IP must not choose between brokers",
-                (broker.id,),
-            )
-        yield from _judge_cluster(facts, broker)
-
-
-def _judge_cluster(facts: Facts, broker: Broker) -> Iterator[Finding]:
-    expected = facts.cluster.cluster_id if facts.cluster is not None else None
-    view = broker.endpoint.working.view if broker.endpoint.working is not None else None
-    if view is not None and None not in {expected, view.cluster_id} and view.cluster_id != expected:
-        yield Finding(
-            "error",
-            "Advertised",
-            "another_cluster",
-            f"{_advertised([broker])}, but a broker of another cluster responds there "
-            f"({view.cluster_id}, not {expected})",
-            "correct the broker's advertised.listeners, or the forwarding of that address",
-            (broker.id,),
-        )
-
-
-def kind_of(host: str) -> str:
-    """Return the kind of a host's address: loopback, private, …, name, or container."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return "loopback"
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        internal = "." not in host or host.endswith((".internal", ".local"))
-        return "container" if internal else "name"
-    if address.is_unspecified:
-        return "unspecified"
-    if address.is_loopback:
-        return "loopback"
-    if address.is_link_local:
-        return "link-local"
-    return "private" if address.is_private else "public"

@@ -223,11 +223,12 @@ def judge_coordinator(facts: Facts) -> Iterator[Finding]:
     else:
         fix = "check the coordinator's log"
     where = "" if found.broker is None else f" at broker {found.broker}"
+    problem = "cannot be used" if _denied(step) else "has no working coordinator"
     yield Finding(
         "error",
         "Coordinators",
         "coordinator_fails",
-        f"{group} has no working coordinator: {step.check}{where} fails: {step.message}",
+        f"{group} {problem}: {step.check}{where} fails: {step.message}",
         fix,
         () if found.broker is None else (found.broker,),
         certainty_of(step),

@@ -180,6 +180,9 @@ def port_finding(
     responder = address.responder
     if responder is not None and responder.protocol in {"HTTP", "SSH"}:
         reason = f"speaks_{responder.protocol.lower()}"
+    if reason == "closed" and (step.message or "").startswith("this is not Kafka: it speaks HTTP"):
+        # In a TLS connection, the core reports a web server so.
+        reason = "speaks_http"
     if reason in TLS_FAILURES:
         summary, fix = TLS_FAILURES[reason]
         detail = _certificate(reason, address) or step.message
@@ -193,7 +196,7 @@ def port_finding(
         phase, summary, fix = _FAILURES[reason]
         protocols = _protocols(protocol)
         summary, fix = summary.format(**protocols), fix.format(**protocols)
-        if reason in {"speaks_http", "speaks_ssh"} and responder is not None:
+        if reason in {"speaks_http", "speaks_ssh"} and responder and responder.first_bytes:
             summary += f" (its first bytes: {responder.first_bytes})"
         if reason in {"wants_sasl", "mechanism"} and address.mechanisms:
             summary += f"; it offers {', '.join(address.mechanisms)}"

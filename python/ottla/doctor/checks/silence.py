@@ -129,7 +129,8 @@ def closing_finding(subject: str, severity: Severity) -> Finding:
 
 
 MTU_FIX = (
-    "lower the MTU of this machine's network interface to what the path carries (VPNs and "
-    'tunnels take 20 to 100 of 1500 bytes), let ICMP "fragmentation needed" through the '
+    "lower the MTU of this machine's network interface to what the path carries (tracepath "
+    "measures it; VPNs and tunnels take 20 to 100 of 1500 bytes), "
+    'let ICMP "fragmentation needed" through the '
     "firewalls, or clamp the MSS on the router"
 )

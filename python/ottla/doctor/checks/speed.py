@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ottla._internal.text import counted, listed
-from ottla.doctor.checks.throttles import throttled
+from ottla.doctor.checks.throttles import throttled, throttles_of
 from ottla.doctor.facts import Address, Endpoint, Facts, Step
 from ottla.doctor.findings import Finding
 
@@ -58,24 +58,34 @@ def judge_speed(facts: Facts) -> Iterator[Finding]:
         )
     # A quota has a finding of its own.
     waiting = throttled(facts)
+    # The quota is the same at each broker, and not each is seen to throttle.
+    throttle = max((each.throttle_time for each in throttles_of(facts)), default=0.0)
     busy = [
         found
         for found in connections
-        if _own(found) > SLOW_SECONDS and not waiting.intersection(found.brokers)
+        if _own(found) > SLOW_SECONDS + throttle and not waiting.intersection(found.brokers)
         if found.brokers or not waiting
     ]
     if busy:
         requests = listed(
             [f"{found.check} at {found.where} took {found.seconds:.1f} s" for found in busy]
         )
+        problem, path = "the brokers are slow, not the network", ""
+        if len(_ids(busy)) > 1 and set(_ids(busy)) == {broker.id for broker in facts.brokers}:
+            # Connecting to a proxy is quick, however long the path behind it is.
+            problem = (
+                "all brokers respond late, though connecting is quick, as when all are busy or "
+                "behind a slow proxy or tunnel"
+            )
+            path = "; and the path behind a proxy, a load balancer or a tunnel in front of them"
         yield Finding(
             "warning",
             "TCP",
             "slow_broker",
-            f"the brokers are slow, not the network: {requests}, connecting at most "
+            f"{problem}: {requests}, connecting at most "
             f"{max(found.connecting for found in busy):.1f} s",
             "check the load of these brokers: CPU, garbage collection, disks, request queues, "
-            "and quotas that throttle this client",
+            f"and quotas that throttle this client{path}",
             _ids(busy),
             "likely",
         )
