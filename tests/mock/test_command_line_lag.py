@@ -68,7 +68,7 @@ def test_without_a_whole_interval_the_trend_is_not_known_yet(
     assert (done.code, done.err) == (0, "")
     assert "not known yet" in done.text.splitlines()[2]
     assert "never" not in done.text
-    assert done.text.endswith("measure longer, such as --for 15s\n")
+    assert done.text.endswith("between two commits, such as --for 15s\n")
 
 
 def _lag(committed: int, end: int) -> PartitionLag:
