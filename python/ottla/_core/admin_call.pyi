@@ -88,8 +88,7 @@ def error_of_code(
     code: int,
     message: str | None = None,
     *,
-    api: str | None = None,
-    resource: str | None = None,
+    request: tuple[str, str] | None = None,
     topic: str | None = None,
     partition: int | None = None,
     maybe_done: bool = False,
@@ -99,8 +98,8 @@ def error_of_code(
     Args:
         code: Kafka's error code.
         message: what the broker says about it, or None.
-        api: Kafka's name of the API of the refused request, or None.
-        resource: the group that the request is about, or None.
+        request: Kafka's name of the API of the refused request, and the group that it is
+            about or an empty string; or None.
         topic: the topic, or None.
         partition: the partition, or None.
         maybe_done: whether the operation may have taken effect nevertheless.

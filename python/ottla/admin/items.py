@@ -43,7 +43,13 @@ def is_repeated(error: KafkaError) -> bool:
 
 
 def error_of(
-    body: Body, item: object = "", *, api: str, maybe_done: bool = False, **context: Any
+    body: Body,
+    item: object = "",
+    *,
+    api: str,
+    resource: str = "",
+    maybe_done: bool = False,
+    **context: Any,
 ) -> KafkaError | None:
     """Return the error of a response or of an item of it; None for success.
 
@@ -51,15 +57,18 @@ def error_of(
         body: the item, with ``error_code`` and perhaps ``error_message``.
         item: what it is about, such as ``group billing``, unless the place says that.
         api: Kafka's name of the request's API: it tells which permission a refused one lacked.
+        resource: the group that the request is about, if it is about one.
         maybe_done: whether the operation may have taken effect nevertheless.
-        context: ``topic`` and ``partition``; or as ``resource`` the group that it is about.
+        context: ``topic`` and ``partition``.
     """
     code = body["error_code"]
     if code == ErrorCode.NONE:
         return None
     parts = (str(item), body.get("error_message"))
     message = ": ".join(part for part in parts if part)
-    return error_of_code(code, message or None, api=api, maybe_done=maybe_done, **context)
+    return error_of_code(
+        code, message or None, request=(api, resource), maybe_done=maybe_done, **context
+    )
 
 
 def known(number: int) -> int | None:

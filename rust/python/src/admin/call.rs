@@ -157,8 +157,8 @@ impl AdminCall {
 /// Args:
 ///     code: Kafka's error code.
 ///     message: what the broker says about it, or None.
-///     api: Kafka's name of the API of the refused request, or None.
-///     resource: the group that the request is about, or None.
+///     request: Kafka's name of the API of the refused request, and the group that it is
+///         about or an empty string; or None.
 ///     topic: the topic, or None.
 ///     partition: the partition, or None.
 ///     maybe_done: whether the operation may have taken effect nevertheless.
@@ -166,22 +166,21 @@ impl AdminCall {
 /// Returns:
 ///     The exception.
 #[pyfunction]
-#[pyo3(signature = (code, message=None, *, api=None, resource=None, topic=None, partition=None, maybe_done=false))]
+#[pyo3(signature = (code, message=None, *, request=None, topic=None, partition=None, maybe_done=false))]
 pub(crate) fn error_of_code(
     py: Python<'_>,
     code: i16,
     message: Option<&str>,
-    api: Option<&str>,
-    resource: Option<&str>,
+    request: Option<(&str, &str)>,
     topic: Option<&str>,
     partition: Option<i32>,
     maybe_done: bool,
 ) -> PyResult<Py<PyAny>> {
     let code = ErrorCode::from(code);
     let error = Error::from_code(code);
-    let error = match api {
-        Some(api) => {
-            let name = either(code, topic.unwrap_or_default(), resource.unwrap_or_default());
+    let error = match request {
+        Some((api, group)) => {
+            let name = either(code, topic.unwrap_or_default(), group);
             error.lacking(api_of(api)?, name)
         }
         None => error,
