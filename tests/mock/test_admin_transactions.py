@@ -124,7 +124,8 @@ def test_list_and_describe_as_tables_and_json(mock_cluster: MockCluster, topic: 
         assert (cells[:2], cells[-1]) == (["billing-7", "Ongoing"], "orders-1")
         decoded = command("transactions", "describe", where, "--id", "billing-7", "--json").text
         [described] = json.loads(decoded)
-        assert (described["timeout"], described["partitions"]) == (60.0, ["orders-1"])
+        assert described["timeout"] == 60.0
+        assert described["partitions"] == [{"topic": "orders", "partition": 1}]
         done = command("transactions", "describe", where, "-t", topic)
         assert (done.code, done.err) == (0, "")
         assert "billing-7" in done.text
