@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from ottla.doctor.facts import Address, Endpoint, Facts, Recovery, Step
+from ottla.doctor.steps import all_steps, endpoints_of, steps_after_dns
 
 # Reasons that one attempt does not establish.
 UNSURE = frozenset({"timed_out", "large_requests_lost"})
@@ -17,25 +18,7 @@ UNSURE = frozenset({"timed_out", "large_requests_lost"})
 
 def is_unsure(facts: Facts) -> bool:
     """Return whether a check timed out, so that it should be repeated."""
-    return any(step.reason in UNSURE for step in _all_steps(facts))
-
-
-def _endpoints(facts: Facts) -> Iterator[tuple[int | None, Endpoint]]:
-    yield from ((None, server) for server in facts.bootstrap)
-    yield from ((broker.id, broker.endpoint) for broker in facts.brokers)
-
-
-def _all_steps(facts: Facts) -> Iterator[Step]:
-    for _, endpoint in _endpoints(facts):
-        for address in endpoint.addresses:
-            yield from address.steps
-    for broker in facts.brokers:
-        for checked in broker.partitions:
-            yield from checked.steps
-    for found in (facts.coordinator, facts.quorum):
-        yield from () if found is None else found.steps
-    if facts.topics is not None:
-        yield facts.topics.step
+    return any(step.reason in UNSURE for step in steps_after_dns(facts))
 
 
 def merge(first: Facts, second: Facts) -> Facts:
@@ -117,7 +100,7 @@ def _same(before: Step | None, step: Step) -> bool:
 
 def _keyed(facts: Facts) -> Iterator[tuple[_Key, Step]]:
     """Return the steps by broker, place, address or partition, and check."""
-    for broker, endpoint in _endpoints(facts):
+    for broker, endpoint in endpoints_of(facts):
         for address in endpoint.addresses:
             for step in address.steps:
                 yield (broker, endpoint.name, address.ip, step.check), step
@@ -130,6 +113,4 @@ def _keyed(facts: Facts) -> Iterator[tuple[_Key, Step]]:
 
 
 def _is_cut_short(facts: Facts) -> bool:
-    return any(step.reason == "out_of_time" for step in _all_steps(facts)) or any(
-        endpoint.dns.reason == "out_of_time" for _, endpoint in _endpoints(facts)
-    )
+    return any(step.reason == "out_of_time" for step in all_steps(facts))

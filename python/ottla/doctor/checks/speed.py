@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from ottla._internal.text import counted, listed
 from ottla.doctor.checks.throttles import throttled, throttles_of
-from ottla.doctor.facts import Address, Endpoint, Facts, Step
+from ottla.doctor.facts import Address, Facts, Step
 from ottla.doctor.findings import Finding
+from ottla.doctor.steps import all_steps, endpoints_of
 
 # A step that takes longer slows down each connection noticeably.
 SLOW_SECONDS = 1.0
@@ -89,7 +90,7 @@ def judge_speed(facts: Facts) -> Iterator[Finding]:
             _ids(busy),
             "likely",
         )
-    late = sum(step.reason == "out_of_time" for step in _all_steps(facts))
+    late = sum(step.reason == "out_of_time" for step in all_steps(facts))
     if late:
         yield Finding(
             "warning",
@@ -108,7 +109,7 @@ def _own(found: _Latency) -> float:
 def _names(facts: Facts) -> Iterator[Finding]:
     slow = [
         (endpoint.host, endpoint.dns.seconds)
-        for endpoint in _endpoints(facts)
+        for _, endpoint in endpoints_of(facts)
         if endpoint.dns.ok and endpoint.dns.seconds > SLOW_SECONDS
     ]
     if slow:
@@ -155,22 +156,3 @@ def _where(found: list[_Latency]) -> str:
 
 def _ids(found: list[_Latency]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(broker for one in found for broker in one.brokers))
-
-
-def _endpoints(facts: Facts) -> Iterator[Endpoint]:
-    yield from facts.bootstrap
-    yield from (broker.endpoint for broker in facts.brokers)
-
-
-def _all_steps(facts: Facts) -> Iterator[Step]:
-    for endpoint in _endpoints(facts):
-        yield endpoint.dns
-        for address in endpoint.addresses:
-            yield from address.steps
-    for broker in facts.brokers:
-        for checked in broker.partitions:
-            yield from checked.steps
-    for found in (facts.coordinator, facts.quorum):
-        yield from () if found is None else found.steps
-    if facts.topics is not None:
-        yield facts.topics.step
