@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from ottla._core import error_of_code
 from ottla.cli import build_parser
 from ottla.cli.argument_parser import asks_for_json
 from ottla.cli.messages import error_message
@@ -153,6 +154,15 @@ def test_the_remedy_is_a_clause_of_the_message(
     text: str, retriable: bool, remedy: str | None
 ) -> None:
     assert remedy_of("ConfigError", text, retriable=retriable) == remedy
+
+
+def test_the_remedy_of_a_missing_permission_names_the_resource() -> None:
+    denied = error_of_code(29, request=("Produce", ""), topic="orders")
+    remedy = remedy_of(denied.name, str(denied), retriable=False)
+    assert remedy is not None
+    assert "--allow write --topic orders`" in remedy
+    general = remedy_of(denied.name, "denied", retriable=False)
+    assert general == "allow the operation on the topic: ottla acls create"
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,11 @@ def remedy_of(name: str | None, text: str, *, retriable: bool) -> str | None:
         text: its message, without its context.
         retriable: whether the same command may succeed later.
     """
-    if name in _OF_CODES:
-        return _OF_CODES[name]
     found = _CLAUSE.fullmatch(text)
+    # A message that quotes a command names the resource, too.
+    is_exact = found is not None and "`ottla " in found["remedy"]
+    if name in _OF_CODES and not is_exact:
+        return _OF_CODES[name]
     if found is not None:
         return found["remedy"]
     return "repeat the command later" if retriable else None
