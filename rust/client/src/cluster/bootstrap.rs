@@ -58,10 +58,7 @@ pub(crate) async fn bootstrap(
         let response = bootstrap_from(&server, request, &settings, environment, deadline).await;
         match &response {
             Ok(_) => attempt.succeed(),
-            Err(error) => {
-                attempt.fail(error);
-                tracing::info!(target: "ottla.connection", %server, %error, "bootstrap server failed");
-            }
+            Err(error) => attempt.fail(error),
         }
         response
     });

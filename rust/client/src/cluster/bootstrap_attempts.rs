@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::connection::{ConnectionRole, ConnectionState, Owner, SetupProgress, Status, UNKNOWN_BROKER};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind};
+use crate::retry::warning_pace::WarningPace;
 
 /// The latest attempts of a client.
 #[derive(Debug, Default)]
@@ -25,6 +27,8 @@ struct ServerAttempt {
     running: bool,
     progress: SetupProgress,
     last_error: Option<Error>,
+    /// How often its failures are logged.
+    pace: WarningPace,
 }
 
 /// An attempt that is running; dropping it gives the attempt up.
@@ -68,6 +72,7 @@ impl BootstrapAttempts {
                 running: true,
                 progress: progress.clone(),
                 last_error: None,
+                pace: WarningPace::new(Instant::now()),
             }),
         }
         RunningAttempt { attempts: Arc::clone(self), server: server.clone(), progress, ended: false }
@@ -120,9 +125,14 @@ impl RunningAttempt {
         self.attempts.servers.lock().retain(|entry| entry.server != self.server);
     }
 
-    /// Records that the attempt failed.
+    /// Records that the attempt failed, and logs that: at once, then at growing intervals.
     pub(super) fn fail(mut self, error: &Error) {
         self.end(error.clone());
+        let mut servers = self.attempts.servers.lock();
+        let entry = servers.iter_mut().find(|entry| entry.server == self.server);
+        if entry.is_some_and(|entry| entry.pace.is_next(Instant::now())) {
+            tracing::info!(target: "ottla.connection", server = %self.server, %error, "bootstrap server failed");
+        }
     }
 
     fn end(&mut self, error: Error) {

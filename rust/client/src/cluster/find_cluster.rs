@@ -1,7 +1,7 @@
 //! First contact: retries the bootstrap servers until one returns the cluster's metadata.
 //!
 //! Invariants: a permanent cause (refused credentials, unknown host, connection refused, not Kafka)
-//! fails at once. Any other cause is retried with backoff until the caller's timeout, and is logged
+//! fails at once, and is not logged as well. Any other cause is retried with backoff until the caller's timeout, and is logged
 //! within seconds. A cause that is probably a setting that does not match the server (the server hangs
 //! up on the first request) must occur three times in a row before it counts as permanent.
 
@@ -31,7 +31,7 @@ impl Client {
     /// `timeout` passes, or all have failed for permanent causes. The error lists the failure of each
     /// server.
     pub async fn find_cluster(&self, timeout: Duration) -> Result<()> {
-        let deadline = retry::deadline(timeout);
+        let (started, deadline) = (Instant::now(), retry::deadline(timeout));
         let backoff = self.config().connect_backoff();
         let _search = self.inner.bootstrap_attempts.search();
         let (mut failures, mut consecutive) = (0, 0);
@@ -39,6 +39,10 @@ impl Client {
         let mut previous: Option<Error> = None;
         loop {
             let Err(error) = self.refresh_by(0, TopicSelector::Tracked, Some(deadline)).await else {
+                if last_warning.is_some() {
+                    let seconds = started.elapsed().as_secs();
+                    tracing::info!(target: "ottla.connection", "recovered after {seconds} s: finding the cluster");
+                }
                 return Ok(());
             };
             // An attempt that the deadline cut short says less than the one before it.
@@ -54,7 +58,9 @@ impl Client {
             if Instant::now() + wait >= deadline {
                 return Err(error);
             }
-            if last_warning.is_none_or(|last_warning| last_warning.elapsed() >= WARN_EVERY) {
+            // A probably permanent cause is told once: as the error, as soon as it is confirmed.
+            let is_due = last_warning.is_none_or(|last_warning| last_warning.elapsed() >= WARN_EVERY);
+            if is_due && consecutive == 0 {
                 last_warning = Some(Instant::now());
                 warn(&error, deadline);
             }

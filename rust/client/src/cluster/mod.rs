@@ -44,6 +44,7 @@ use crate::metadata::{Cache, Event, Snapshot, TopicSelector};
 use crate::metrics::Metric;
 use crate::request_statistics::RequestStatistics;
 use crate::retry::Retry;
+use crate::retry::persistent_failures::Place;
 use crate::secret::Secret;
 use crate::telemetry::Telemetry;
 
@@ -245,6 +246,11 @@ impl Client {
     /// Records that `what` has been failing since `since`, and logs a warning if that is long enough.
     pub(crate) fn record_failure(&self, what: impl std::fmt::Display, error: &Error, since: Instant) {
         self.inner.settings.failures.record(what, error, since);
+    }
+
+    /// Records that `what` has succeeded, which ends its warning.
+    pub(crate) fn record_success(&self, what: impl std::fmt::Display, place: Place<'_>) {
+        self.inner.settings.failures.record_success(what, place);
     }
 
     /// Counts a request or a batch that is sent again after `error`.

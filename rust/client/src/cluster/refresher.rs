@@ -9,16 +9,18 @@ use std::sync::{Arc, Weak};
 
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
-use tokio::time::{Duration, sleep, sleep_until};
+use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use crate::cluster::event_subscribers::EventSubscribers;
 use crate::cluster::{Client, Inner};
 use crate::error::Result;
 use crate::metadata::{NextRefresh, Pace, RefreshNeed, RefreshOutcome, TopicSelector};
+use crate::retry::persistent_failures::Place;
 use crate::tasks::panics::try_catch;
 
 /// How often a refresh in flight checks whether the client is still in use.
 const ABANDONED_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+const REFRESHING: &str = "refreshing the metadata";
 
 impl Client {
     /// States that the metadata needs a refresh, and returns at once: the refresher performs it when it is
@@ -72,6 +74,8 @@ struct Refresher {
     event_subscribers: Arc<EventSubscribers>,
     /// The jitter of the next pause.
     random: f64,
+    /// When the first of the refreshes that failed in a row began.
+    failing_since: Option<Instant>,
 }
 
 impl Refresher {
@@ -82,6 +86,7 @@ impl Refresher {
             connection_lost: inner.pool.lost(),
             event_subscribers: Arc::clone(&inner.event_subscribers),
             random: inner.environment.random(),
+            failing_since: None,
         }
     }
 
@@ -107,7 +112,7 @@ impl Refresher {
             if client.check_open().is_err() {
                 return;
             }
-            refresh(&client, requested).await;
+            refresh(&client, requested, &mut self.failing_since).await;
         }
     }
 }
@@ -123,7 +128,8 @@ async fn until_due(next: Option<NextRefresh>) -> bool {
     }
 }
 
-async fn refresh(client: &Client, requested: bool) {
+async fn refresh(client: &Client, requested: bool, failing_since: &mut Option<Instant>) {
+    let started = Instant::now();
     let generation = client.inner.metadata.peek().generation;
     let refresh = client.refresh(generation, TopicSelector::Tracked);
     let result = tokio::select! {
@@ -135,8 +141,14 @@ async fn refresh(client: &Client, requested: bool) {
         Err(error) if requested => {
             tracing::debug!(target: "ottla.metadata", %error, "requested metadata refresh failed");
         }
-        Err(error) => tracing::warn!(target: "ottla.metadata", %error, "metadata refresh failed"),
-        Ok(_) => {}
+        Err(error) => {
+            let since = *failing_since.get_or_insert(started);
+            client.record_failure(REFRESHING, &error, since);
+        }
+        Ok(_) => {
+            *failing_since = None;
+            client.record_success(REFRESHING, Place::Everywhere);
+        }
     }
 }
 

@@ -151,6 +151,7 @@ fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -
         changed: Notify::new(),
         meter,
         trailing_bytes_reported: AtomicBool::new(false),
+        is_late: AtomicBool::new(false),
         retire_reason: Mutex::default(),
         request_timeout: settings.request_timeout,
         failures: Arc::clone(&settings.failures),

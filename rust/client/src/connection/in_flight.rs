@@ -113,6 +113,8 @@ pub(super) struct ConnectionShared {
     pub(super) meter: Meter,
     /// Whether a warning about trailing bytes was logged.
     pub(super) trailing_bytes_reported: AtomicBool,
+    /// Whether a response was reported as late since the last one arrived.
+    pub(super) is_late: AtomicBool,
     /// Why this client is going to close the connection, if it is.
     pub(super) retire_reason: Mutex<Option<String>>,
     /// `request.timeout.ms`; a request may allow the broker more.

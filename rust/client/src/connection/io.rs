@@ -5,6 +5,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::{Buf, Bytes};
 use ottla_protocol::ApiKey;
@@ -14,6 +15,7 @@ use tokio::io::ReadHalf;
 use super::frame_writer::FrameWriter;
 use super::frames::{FrameError, FrameReader};
 use super::in_flight::{ConnectionShared, InFlightRequests};
+use super::overdue_responses::record_response;
 use crate::connection::overdue_responses::guard;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
@@ -124,6 +126,9 @@ fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
             let waited = request.written_at.map(|written| written.elapsed());
             let allowed = request.allowed_wait(shared.request_timeout);
             shared.meter.received(request.api, LENGTH_PREFIX + frame.len(), waited, allowed);
+            if shared.is_late.swap(false, Ordering::Relaxed) {
+                record_response(&shared.failures, &shared.address);
+            }
             request.respond(Ok(frame));
             Ok(())
         }

@@ -3,11 +3,21 @@
 //! Invariant: the time starts when a request's last byte is written, whether or not other responses or
 //! single bytes arrive meanwhile. A wait that the request allows the broker does not count.
 
+use std::sync::atomic::Ordering;
+
 use ottla_protocol::ApiKey;
 use tokio::time::{Instant, sleep_until};
 
 use super::in_flight::{ConnectionShared, InFlightRequest, InFlightRequests, LATE_AFTER};
 use crate::error::{Error, Kind};
+use crate::retry::persistent_failures::{PersistentFailures, Place};
+
+const A_RESPONSE: &str = "a response";
+
+/// Ends the warning about a late response: one has arrived from `address`.
+pub(super) fn record_response(failures: &PersistentFailures, address: &str) {
+    failures.record_success(format_args!("waiting for {A_RESPONSE}"), Place::Address(address));
+}
 
 /// What the guard does next.
 enum GuardAction {
@@ -41,7 +51,8 @@ pub(super) async fn guard(shared: &ConnectionShared) -> Error {
                 () = sleep_until(until) => {}
             },
             GuardAction::Report(error, since) => {
-                shared.failures.record_waiting("a response", &error, since);
+                shared.failures.record_waiting(A_RESPONSE, &error, since);
+                shared.is_late.store(true, Ordering::Relaxed);
                 quiet_until = Instant::now() + LATE_AFTER;
             }
             GuardAction::Close(error) => return error,

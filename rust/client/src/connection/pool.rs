@@ -179,6 +179,7 @@ impl Pool {
             let outcome = match connected {
                 Ok(connection) => {
                     slot.store(&mut attempts, &connection);
+                    unreachable.record_success();
                     monitor(broker, &slot, &connection, events, lost);
                     Ok(connection)
                 }

@@ -2,15 +2,17 @@
 //!
 //! Invariant: an attempt that hangs is reported within seconds, long before it times out.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 
 use tokio::time::{Duration, Instant, timeout};
 
 use super::Settings;
+use super::overdue_responses::record_response;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind};
-use crate::retry::persistent_failures::REPORTED_AFTER;
+use crate::retry::persistent_failures::{Place, REPORTED_AFTER};
 
 /// How often an attempt that hangs is reported.
 const CHECK_INTERVAL: Duration = REPORTED_AFTER;
@@ -20,6 +22,12 @@ pub(super) struct UnreachableBroker<'a> {
     pub(super) broker: i32,
     pub(super) endpoint: &'a Endpoint,
     pub(super) settings: &'a Settings,
+}
+
+impl fmt::Display for UnreachableBroker<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "connecting to broker {}", self.broker)
+    }
 }
 
 impl UnreachableBroker<'_> {
@@ -55,7 +63,12 @@ impl UnreachableBroker<'_> {
 
     /// Logs a warning if the broker has been unreachable for long enough.
     pub(super) fn report(&self, error: &Error, since: Instant) {
-        let what = format_args!("connecting to broker {}", self.broker);
-        self.settings.failures.record(what, error, since);
+        self.settings.failures.record(self, error, since);
+    }
+
+    /// Ends the warnings: the broker has responded at this address.
+    pub(super) fn record_success(&self) {
+        self.settings.failures.record_success(self, Place::Everywhere);
+        record_response(&self.settings.failures, &self.endpoint.to_string());
     }
 }

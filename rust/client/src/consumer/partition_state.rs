@@ -152,9 +152,10 @@ impl PartitionState {
         self.set_position(at);
     }
 
-    /// Resets the failure count.
-    pub(super) fn clear_failures(&mut self) {
-        (self.failures, self.failing_since) = (0, None);
+    /// Resets the failure count. Returns whether there were failures.
+    pub(super) fn clear_failures(&mut self) -> bool {
+        self.failures = 0;
+        self.failing_since.take().is_some()
     }
 
     /// Sets the position; nothing may be buffered.

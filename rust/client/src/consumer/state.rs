@@ -21,6 +21,7 @@ use crate::consumer::subscription_state::SubscriptionState;
 use crate::error::{Error, Kind};
 use crate::group_offsets::CommittedOffset;
 use crate::group_offsets::ConsumerGroupMetadata;
+use crate::retry::persistent_failures::Place;
 use crate::topic_partition::TopicPartition;
 
 #[derive(Debug)]
@@ -106,6 +107,13 @@ impl ConsumerState {
             }
             subscriptions.fail(partition, error);
             self.poll_wakeup.notify_waiters();
+        }
+    }
+
+    /// Resets the failures of a partition after a success, which ends its warning.
+    pub(super) fn record_success(&self, state: &mut PartitionState, (topic, partition): &TopicPartition) {
+        if state.clear_failures() {
+            self.client.record_success(format_args!("reading {topic}"), Place::Partition(*partition));
         }
     }
 

@@ -239,10 +239,17 @@ fn commit_error(code: ErrorCode, coordinator: &Coordinator, member: &ConsumerGro
         ErrorCode::RebalanceInProgress => {
             (Kind::CommitFailed, "the group is rebalancing: commit again after it")
         }
-        ErrorCode::IllegalGeneration | ErrorCode::UnknownMemberId | ErrorCode::FencedMemberEpoch => (
+        // One that left because it did not poll knows that, and sends no commit.
+        ErrorCode::UnknownMemberId => (
             Kind::CommitFailed,
-            "this member was removed from the group, and other members may own its partitions: poll \
-             more often than max.poll.interval.ms, or process fewer records per poll",
+            "the group has removed this member, because its session expired (no heartbeat arrived: the \
+             network was cut, or the process was stopped) or by command, and other members may own its \
+             partitions: the next poll joins again",
+        ),
+        ErrorCode::IllegalGeneration | ErrorCode::FencedMemberEpoch => (
+            Kind::CommitFailed,
+            "the group has rebalanced without this member, and other members may own its partitions: the \
+             next poll joins again. It must be polled within max.poll.interval.ms during a rebalance, too",
         ),
         _ => {
             let error = coordinator.refusal(code).lacking(ApiKey::OffsetCommit, &member.group_id);

@@ -16,6 +16,8 @@ use crate::cluster::Client;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{RefreshNeed, Snapshot, TopicSelector};
+use crate::retry::persistent_failures::Place;
+use crate::topic_partition::TopicPartition;
 
 /// How long a partition that no broker knows is assumed not to exist.
 const PARTITION_LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
@@ -75,6 +77,11 @@ impl ProducerInner {
     pub(super) fn record_failure(&self, topic: &str, error: &Error, since: Instant) {
         self.client.record_failure(format_args!("writing to {topic}"), error, since);
         self.keep_failure(error);
+    }
+
+    /// Records that records of a partition were written, which ends a warning about it.
+    pub(super) fn record_success(&self, (topic, partition): &TopicPartition) {
+        self.client.record_success(format_args!("writing to {topic}"), Place::Partition(*partition));
     }
 
     /// Keeps the error of a failed attempt for those who wait.

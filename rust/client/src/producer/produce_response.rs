@@ -111,6 +111,9 @@ fn process_partition_response(
                 AppendInfo { offset: response.base_offset, log_append_time: response.log_append_time_ms };
             let ended = refused.lock().written(batch.part.partition(), Instant::now());
             ended.iter().for_each(|notice| log(notice, &snapshot, inner.client.config().delivery_timeout));
+            if batch.failed_attempts > 0 {
+                inner.record_success(batch.part.partition());
+            }
             accumulator.complete(batch, Ok(info));
         }
         // It is part of a larger batch that may be in the log with the sequence numbers of all its

@@ -18,7 +18,9 @@ use super::transaction::SenderTask;
 use super::unobserved_failures::{REPORT_AFTER, UnobservedFailure};
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{RefreshNeed, Snapshot};
+use crate::retry::persistent_failures::Place;
 use crate::tasks::duty_cycle::DutyCycle;
+use crate::topic_partition::TopicPartition;
 
 /// How often a sender that has records checks them.
 const BUSY_WAKEUP: Duration = Duration::from_secs(1);
@@ -26,6 +28,8 @@ const BUSY_WAKEUP: Duration = Duration::from_secs(1);
 /// How often a sender without records does: less often than records can expire, or else each record that another thread
 /// sends would have to wake it. There may be thousands of producers.
 const IDLE_WAKEUP: Duration = Duration::from_secs(30);
+
+const REQUESTING_PRODUCER_ID: &str = "requesting a producer id";
 
 /// The least time between logs of unobserved failures.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
@@ -37,7 +41,7 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
     let mut producer_id = ProducerIdState::new(config.retry_backoff.max(Duration::from_millis(10)));
     let mut pace = DutyCycle::default();
     let mut report_at = Instant::now() + REPORT_INTERVAL;
-    let mut leaderless_since: Option<Instant> = None;
+    let mut leaderless_since: Option<(Instant, TopicPartition)> = None;
     let mut refreshes = inner.client.refresh_outcomes();
     let mut transaction_task = SenderTask::default();
     loop {
@@ -51,12 +55,19 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
             None => {
                 let work = pass(&inner, &snapshot, &producer_id, &mut requests, now);
                 pace.record_pass(now, Instant::now());
-                leaderless_since = work.leaderless.as_ref().map(|_| leaderless_since.unwrap_or(now));
+                leaderless_since = match (&work.leaderless, leaderless_since.take()) {
+                    (Some(_), Some(since)) => Some(since),
+                    (Some(partition), None) => Some((now, partition.clone())),
+                    (None, over) => {
+                        over.iter().for_each(|(_, partition)| inner.record_success(partition));
+                        None
+                    }
+                };
                 work
             }
         };
         if let Some((topic, partition)) = leaderless {
-            let since = leaderless_since.unwrap_or(now);
+            let since = leaderless_since.as_ref().map_or(now, |(since, _)| *since);
             inner.request_refresh(RefreshNeed::Missing(snapshot.generation));
             let error = no_leader(&snapshot, &topic, partition);
             inner.record_failure(&topic, &error, since);
@@ -81,8 +92,11 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
             Some(()) = transaction_task.finished() => {}
             Some(response) = producer_id.response() => match response {
                 Ok(metadata_is_stale) => {
+                    if producer_id.error.is_none() {
+                        inner.client.record_success(REQUESTING_PRODUCER_ID, Place::Everywhere);
+                    }
                     if let Some((error, since)) = producer_id.error.as_ref().zip(producer_id.failing_since) {
-                        inner.client.record_failure("requesting a producer id", error, since);
+                        inner.client.record_failure(REQUESTING_PRODUCER_ID, error, since);
                     }
                     if metadata_is_stale {
                         inner.request_refresh(RefreshNeed::Stale(inner.client.snapshot().generation));

@@ -9,6 +9,7 @@ pub(crate) mod warning_pace;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::time::{Duration, Instant, sleep, timeout_at};
 
@@ -16,7 +17,7 @@ use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metrics::Metrics;
 use crate::retry::backoff::Backoff;
-use crate::retry::persistent_failures::PersistentFailures;
+use crate::retry::persistent_failures::{PersistentFailures, Place};
 
 /// Longer timeouts could overflow `Instant`.
 const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 86_400);
@@ -38,6 +39,8 @@ pub(crate) struct Retry {
     /// When the first of the consecutive failures occurred.
     failing_since: Option<Instant>,
     last: Option<Error>,
+    /// Whether the last attempt succeeded.
+    succeeded: AtomicBool,
     reports: Arc<PersistentFailures>,
     /// Where retries of requests to brokers are counted.
     metrics: Option<Arc<Metrics>>,
@@ -61,14 +64,16 @@ impl Retry {
             failures: 0,
             failing_since: None,
             last: None,
+            succeeded: AtomicBool::new(false),
             reports,
             metrics: None,
         }
     }
 
     /// Counts the retries in the client's request statistics.
-    pub(crate) fn counted_in(self, metrics: &Arc<Metrics>) -> Self {
-        Self { metrics: Some(Arc::clone(metrics)), ..self }
+    pub(crate) fn counted_in(mut self, metrics: &Arc<Metrics>) -> Self {
+        self.metrics = Some(Arc::clone(metrics));
+        self
     }
 
     pub(crate) fn deadline(&self) -> Instant {
@@ -77,10 +82,10 @@ impl Retry {
 
     /// Runs one attempt, limited by the deadline.
     pub(crate) async fn attempt<T>(&self, attempt: impl Future<Output = Result<T>>) -> Result<T> {
-        match timeout_at(self.deadline, attempt).await {
-            Ok(result) => result,
-            Err(_) => Err(self.timed_out()),
-        }
+        self.succeeded.store(false, Ordering::Relaxed);
+        let result = timeout_at(self.deadline, attempt).await.unwrap_or_else(|_| Err(self.timed_out()));
+        self.succeeded.store(result.is_ok(), Ordering::Relaxed);
+        result
     }
 
     /// Whether a request that may be sent twice is repeated after `error`: while it is transient, and after
@@ -102,6 +107,8 @@ impl Retry {
             return Err(error);
         }
         self.failures += 1;
+        // What responded may have refused a part.
+        self.succeeded.store(false, Ordering::Relaxed);
         let wait = self.backoff.after(self.failures, self.environment.random()).max(least);
         tracing::debug!(target: "ottla.retry", what = %self.what, failures = self.failures, ?wait, %error, "retrying");
         self.report(&error);
@@ -143,9 +150,12 @@ impl Retry {
         error.kind() == Kind::Timeout && Instant::now() >= self.deadline
     }
 
-    /// Resets the failures after progress.
+    /// Resets the failures after progress, which ends their warnings.
     pub(crate) fn progress(&mut self) {
-        (self.failures, self.failing_since) = (0, None);
+        self.failures = 0;
+        if self.failing_since.take().is_some() {
+            self.reports.record_success(&self.what, Place::Everywhere);
+        }
     }
 
     /// Resets the failures and the deadline: for calls that are limited by a lack of progress and not by
@@ -168,6 +178,15 @@ impl Retry {
                 _ => Kind::Timeout,
             }),
             None => Error::new(Kind::Timeout, message),
+        }
+    }
+}
+
+impl Drop for Retry {
+    /// A call that ends with an attempt that succeeded has recovered from its failures.
+    fn drop(&mut self) {
+        if self.succeeded.load(Ordering::Relaxed) {
+            self.progress();
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::error::{Error, Kind, Result};
 use crate::http::HttpRequest;
 use crate::retry::Retry;
 use crate::retry::backoff::Backoff;
-use crate::retry::persistent_failures::{PersistentFailures, REPORTED_AFTER};
+use crate::retry::persistent_failures::{PersistentFailures, Place, REPORTED_AFTER};
 
 /// The largest number of requests in flight.
 const MAX_IN_FLIGHT: usize = 8;
@@ -174,15 +174,18 @@ impl Transport {
     /// Awaits a response, with warnings while there is none.
     async fn reporting<T>(&self, sent: impl Future<Output = T>, address: &Address, call: &Call) -> T {
         let since = Instant::now();
+        let what = format!("{} ({})", address.url, call.what);
         tokio::pin!(sent);
         loop {
             tokio::select! {
                 biased;
-                done = &mut sent => return done,
+                done = &mut sent => {
+                    self.reports.record_success(format_args!("waiting for {what}"), Place::Everywhere);
+                    return done;
+                }
                 () = sleep(REPORTED_AFTER) => {
                     let error = Error::new(Kind::Timeout, "no response yet");
-                    let what = format!("{} ({})", address.url, call.what);
-                    self.reports.record_waiting(what, &error, since);
+                    self.reports.record_waiting(&what, &error, since);
                 }
             }
         }

@@ -42,6 +42,8 @@ pub(crate) struct CommitManager {
     commit_lock: Arc<tokio::sync::Mutex<()>>,
     /// When the next automatic commit is due.
     auto_commit_at: Mutex<Option<Instant>>,
+    /// When the first of the automatic commits that failed in a row was due.
+    auto_commit_failed_at: Arc<Mutex<Option<Instant>>>,
     /// Whether the application has failed: it may not have processed the records delivered to it.
     stopped: AtomicBool,
 }
@@ -56,6 +58,7 @@ impl CommitManager {
             shared,
             commit_lock: Arc::default(),
             auto_commit_at: Mutex::default(),
+            auto_commit_failed_at: Arc::default(),
             stopped: AtomicBool::new(false),
         }
     }
@@ -101,13 +104,24 @@ impl CommitManager {
         }
         let shared = Arc::clone(&self.shared);
         let ownership = CommitOwnership::capture(&shared, &positions);
+        let failed_at = Arc::clone(&self.auto_commit_failed_at);
         tokio::spawn(async move {
             let timeout = shared.client.config().default_api_timeout;
             let result =
                 send(&shared, &ownership, CommitSource::Automatic, positions, retry::deadline(timeout)).await;
             drop(guard);
-            if let Err(error) = result {
-                tracing::warn!(target: "ottla.group", %error, "the automatic commit failed; the next one retries");
+            let mut failed_at = failed_at.lock();
+            match result {
+                Err(error) => {
+                    failed_at.get_or_insert(now);
+                    tracing::warn!(target: "ottla.group", %error, "the automatic commit failed; the next one retries");
+                }
+                Ok(_) => {
+                    if let Some(since) = failed_at.take() {
+                        let seconds = since.elapsed().as_secs();
+                        tracing::info!(target: "ottla.group", "recovered after {seconds} s: the automatic commit");
+                    }
+                }
             }
         });
     }

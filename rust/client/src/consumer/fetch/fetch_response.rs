@@ -20,6 +20,7 @@ use crate::consumer::metrics::millis;
 use crate::consumer::partition_state::{FetchState, PartitionState, Watermarks};
 use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Result};
+use crate::retry::persistent_failures::Place;
 use crate::topic_partition::TopicPartition;
 
 impl Fetcher {
@@ -79,7 +80,11 @@ impl Fetcher {
                 return false;
             }
         };
-        (broker_state.failures, broker_state.failing_since) = (0, None);
+        broker_state.failures = 0;
+        if broker_state.failing_since.take().is_some() {
+            let what = format_args!("fetching from broker {broker}");
+            shared.client.record_success(what, Place::Everywhere);
+        }
         if fetched.values().all(PartitionResponse::is_empty) {
             broker_state.record_empty_response(sent, shared.client.config().fetch_max_wait);
         }
@@ -164,7 +169,7 @@ impl Fetcher {
             high_watermark: data.high_watermark,
         };
         match data.preferred_replica {
-            ..0 => state.clear_failures(),
+            ..0 => self.shared.record_success(state, &requested.partition),
             replica => self.use_preferred_replica(state, replica, now),
         }
         let checked = check_batches(&data.records, self.shared.client.config().check_crcs);

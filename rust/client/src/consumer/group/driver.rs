@@ -23,6 +23,7 @@ use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::error::Result;
 use crate::metadata::no_leader::missing_topic;
 use crate::metadata::{RefreshNeed, RefreshOutcome, Snapshot, TopicSelector};
+use crate::retry::persistent_failures::Place;
 use crate::tasks::panics::{catch, try_catch};
 
 /// The longest sleep: polls of the application move deadlines without waking this task.
@@ -217,6 +218,11 @@ impl Driver {
         let is_missing = |name: &&Arc<str>| snapshot.topic(name).is_none_or(|topic| !topic.exists());
         let missing: Vec<&Arc<str>> = topics.iter().filter(is_missing).collect();
         let is_incomplete = !missing.is_empty();
+        if self.missing_since.is_some() {
+            for name in topics.iter().filter(|name| !is_missing(name)) {
+                self.shared.client.record_success(format_args!("reading {name}"), Place::Everywhere);
+            }
+        }
         self.missing_since = is_incomplete.then(|| self.missing_since.unwrap_or(now));
         // Until a broker has responded, nothing is known about topics: what fails then has its own report.
         for name in missing.into_iter().filter(|_| snapshot.generation > 0) {

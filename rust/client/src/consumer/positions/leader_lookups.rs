@@ -65,7 +65,7 @@ pub(crate) fn validate(
         return;
     }
     state.in_flight = false;
-    state.clear_failures();
+    shared.record_success(state, &versioned.0);
     if end.end_offset >= position.offset && end.leader_epoch >= 0 {
         (state.fetch_state, state.validated_epoch) = (FetchState::Fetching, epoch);
         return;

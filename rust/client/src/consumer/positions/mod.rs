@@ -265,7 +265,7 @@ fn apply_position(
     state.in_flight = false;
     match position {
         Some(position) => {
-            state.clear_failures();
+            shared.record_success(state, &versioned.0);
             state.set_position(position);
             state.fetch_state = FetchState::Fetching;
         }

@@ -13,9 +13,11 @@ use tokio::time::{Duration, Instant, sleep_until};
 
 use super::schedule::{LeaderRequest, Schedule};
 use super::shared::Shared;
+use super::state::ShareState;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Result};
 use crate::metadata::{LeaderHints, RefreshNeed, TopicSelector};
+use crate::retry::persistent_failures::Place;
 use crate::tasks::panics::catch;
 
 /// The first version that can renew locks and limit the records exactly.
@@ -75,6 +77,9 @@ fn process(shared: &Shared, outcome: Outcome) {
         shared.client.count_retry(error);
     }
     let mut state = shared.state.lock();
+    let is_failing =
+        |state: &ShareState| state.leaders.get(&leader).is_some_and(|leader| leader.failing_since.is_some());
+    let was_failing = is_failing(&state);
     match outcome {
         Outcome::Fetched(leader, response) => state.process_fetch(leader, response, now, backoff),
         Outcome::Acknowledged(leader, response) => state.process_acknowledge(leader, response, now, backoff),
@@ -82,12 +87,35 @@ fn process(shared: &Shared, outcome: Outcome) {
     }
     let failure =
         state.leaders.get(&leader).and_then(|leader| leader.last_error.clone().zip(leader.failing_since));
+    let has_recovered = was_failing && !is_failing(&state);
+    let read_again = std::mem::take(&mut state.read_again);
     drop(state);
+    for (topic, partition) in read_again {
+        shared.client.record_success(format_args!("reading {topic}"), Place::Partition(partition));
+    }
+    let what = format_args!("fetching from broker {leader}");
     if let Some((error, since)) = failure {
         tracing::debug!(target: "ottla.share", leader, %error, "a leader did not serve a request");
-        shared.client.record_failure(format_args!("fetching from broker {leader}"), &error, since);
+        shared.client.record_failure(what, &error, since);
+    } else if has_recovered {
+        shared.client.record_success(what, Place::Everywhere);
     }
     shared.poll_wakeup.notify_waiters();
+}
+
+/// Warns about the first partition without a leader, if that lasts.
+fn report_leaderless(shared: &Shared, schedule: &Schedule, now: Instant) {
+    let mut leaderless = shared.leaderless.lock();
+    let Some(((topic, partition), error)) = schedule.leaderless.first() else {
+        if let Some((_, (topic, partition))) = leaderless.take() {
+            shared.client.record_success(format_args!("reading {topic}"), Place::Partition(partition));
+        }
+        return;
+    };
+    let since = leaderless.as_ref().map_or(now, |(since, _)| *since);
+    *leaderless = Some((since, (Arc::clone(topic), *partition)));
+    let error = error.clone().at(topic, *partition);
+    shared.client.record_failure(format_args!("reading {topic}"), &error, since);
 }
 
 /// Requests metadata for partitions without a leader, and after errors that it may explain.
@@ -99,14 +127,10 @@ fn request_metadata(shared: &Shared, schedule: &Schedule, now: Instant) {
         state.failing.values().map(|failures| (failures.last.clone(), failures.since)).collect();
     drop(state);
     for (error, since) in failures {
-        shared.client.record_failure("reading a partition", &error, since);
+        let topic = error.context().topic.clone().unwrap_or_default();
+        shared.client.record_failure(format_args!("reading {topic}"), &error, since);
     }
-    let mut since = shared.leaderless_since.lock();
-    *since = (!schedule.leaderless.is_empty()).then(|| since.unwrap_or(now));
-    for ((topic, partition), error) in schedule.leaderless.iter().take(1) {
-        let error = error.clone().at(topic, *partition);
-        shared.client.record_failure(format_args!("reading {topic}"), &error, since.unwrap_or(now));
-    }
+    report_leaderless(shared, schedule, now);
     let need = match (is_stale, schedule.leaderless.is_empty()) {
         (true, _) => RefreshNeed::Stale(generation),
         (false, false) => RefreshNeed::Missing(generation),

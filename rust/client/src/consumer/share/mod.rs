@@ -113,7 +113,7 @@ impl ShareConsumer {
             fetcher_wakeup: Notify::new(),
             poll_wakeup: Notify::new(),
             group: OnceLock::new(),
-            leaderless_since: Mutex::default(),
+            leaderless: Mutex::default(),
             fatal_error: OnceLock::new(),
         };
         Ok(Self {

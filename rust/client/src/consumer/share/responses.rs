@@ -76,6 +76,13 @@ impl ShareState {
         for (acknowledgements, code, message) in results {
             self.complete_acknowledgements(id, acknowledgements, code, message.as_deref(), now);
         }
+        // A response of a session leaves out partitions without news.
+        for (partition_id, partition) in &in_flight.fetched {
+            let is_read = partitions.get(partition_id).is_none_or(|it| it.error.0 == ErrorCode::None);
+            if is_read && self.failing.remove(partition_id).is_some() {
+                self.read_again.push(partition.clone());
+            }
+        }
         let mut is_empty = true;
         for (partition_id, fetched) in partitions {
             let Some(partition) = in_flight.fetched.get(&partition_id) else { continue };
@@ -83,7 +90,6 @@ impl ShareState {
                 self.fail_partition(id, partition_id, partition, fetched.error, now, &backoff);
                 continue;
             }
-            self.failing.remove(&partition_id);
             if !fetched.acquired.is_empty() {
                 is_empty &= !self.buffer(id, partition_id, partition, &fetched, locked_until, now);
             }

@@ -12,6 +12,7 @@ use super::state::ShareState;
 use crate::cluster::Client;
 use crate::consumer::group::Group;
 use crate::error::Error;
+use crate::topic_partition::TopicPartition;
 
 /// The state that a share consumer shares with its task.
 #[derive(Debug)]
@@ -24,8 +25,8 @@ pub(super) struct Shared {
     pub(super) poll_wakeup: Notify,
     /// The group membership, from the first poll after subscribing.
     pub(super) group: OnceLock<Group>,
-    /// Since when an assigned partition has had no leader.
-    pub(super) leaderless_since: Mutex<Option<Instant>>,
+    /// Since when assigned partitions have had no leader, and one of them.
+    pub(super) leaderless: Mutex<Option<(Instant, TopicPartition)>>,
     /// The panic that ended the task.
     pub(super) fatal_error: OnceLock<Error>,
 }

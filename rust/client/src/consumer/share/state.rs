@@ -90,6 +90,8 @@ pub(super) struct ShareState {
     pub(super) commit: Option<BTreeMap<TopicPartition, Option<Error>>>,
     pub(super) errors: VecDeque<Error>,
     pub(super) failing: BTreeMap<TopicIdPartition, PartitionFailures>,
+    /// Partitions that failed and were read again; the fetcher takes them.
+    pub(super) read_again: Vec<TopicPartition>,
     /// The duration of an acquisition lock, as the brokers last said.
     pub(super) lock_timeout: Option<Duration>,
     /// Whether a request has found the metadata to be stale.
@@ -115,6 +117,7 @@ impl ShareState {
             commit: None,
             errors: VecDeque::new(),
             failing: BTreeMap::new(),
+            read_again: Vec::new(),
             lock_timeout: None,
             metadata_is_stale: false,
         }

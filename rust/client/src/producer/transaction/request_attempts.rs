@@ -14,6 +14,7 @@ use super::state::TransactionProtocol;
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
 use crate::retry::backoff::Backoff;
+use crate::retry::persistent_failures::Place;
 
 /// The first wait after CONCURRENT_TRANSACTIONS. The coordinator ends a transaction within milliseconds, and
 /// `retry.backoff.ms` would make short transactions many times slower.
@@ -94,7 +95,12 @@ impl<'a> Attempts<'a> {
                 None => one.await,
             };
             let error = match result {
-                Ok(value) => return Ok(value),
+                Ok(value) => {
+                    if self.failing_since.is_some() {
+                        self.client.record_success(&self.what, Place::Everywhere);
+                    }
+                    return Ok(value);
+                }
                 Err(error) => error.prefixed(&self.what),
             };
             if sent && is_in_doubt(&error) {

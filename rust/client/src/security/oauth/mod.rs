@@ -10,6 +10,7 @@ mod oidc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 pub(super) use oidc::Oidc;
 
@@ -19,6 +20,7 @@ use super::jaas::Jaas;
 use crate::config::Config;
 use crate::environment::{Environment, Token};
 use crate::error::{Error, Kind, Result};
+use crate::retry::warning_pace::WarningPace;
 use crate::secret::Secret;
 
 /// The longest token in bytes.
@@ -38,6 +40,20 @@ pub(in crate::security) struct TokenCache {
 struct CachedToken {
     token: Token,
     renew_at: SystemTime,
+    failing: Option<FailedRenewals>,
+}
+
+/// Renewals that failed while the token was still good.
+#[derive(Debug)]
+struct FailedRenewals {
+    since: Instant,
+    pace: WarningPace,
+}
+
+impl FailedRenewals {
+    fn new(now: Instant) -> Self {
+        Self { since: now, pace: WarningPace::new(now) }
+    }
 }
 
 impl TokenCache {
@@ -95,15 +111,27 @@ impl TokenCache {
         };
         match fetched.and_then(|token| check_token(&token).map(|()| token)) {
             Ok(token) => {
+                if let Some(failing) = cached.take().and_then(|cached| cached.failing) {
+                    let seconds = failing.since.elapsed().as_secs();
+                    tracing::info!(target: "ottla.connection", "recovered after {seconds} s: renewing the token");
+                }
                 *cached = token.expires.map(|expires| {
                     let lifetime = expires.duration_since(now).unwrap_or(Duration::ZERO);
-                    CachedToken { token: token.clone(), renew_at: now + lifetime.mul_f64(REFRESH_AT) }
+                    CachedToken {
+                        token: token.clone(),
+                        renew_at: now + lifetime.mul_f64(REFRESH_AT),
+                        failing: None,
+                    }
                 });
                 Ok(token)
             }
-            Err(error) => match &*cached {
+            Err(error) => match &mut *cached {
                 Some(cached) if cached.token.expires.is_some_and(|expires| now < expires) => {
-                    tracing::warn!(target: "ottla.connection", %error, "the token cannot be renewed; the current one is used until it expires");
+                    let now = Instant::now();
+                    let failing = cached.failing.get_or_insert_with(|| FailedRenewals::new(now));
+                    if failing.pace.is_next(now) {
+                        tracing::warn!(target: "ottla.connection", %error, "the token cannot be renewed; the current one is used until it expires");
+                    }
                     Ok(cached.token.clone())
                 }
                 _ => Err(error),

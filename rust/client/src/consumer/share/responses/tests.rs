@@ -49,6 +49,25 @@ fn acknowledgements_of_a_lost_fetch_are_sent_again_in_a_new_session_without_othe
     assert_eq!(harness.results(), [(2, 2, None)]);
 }
 
+/// Regression: a response leaves out partitions without news, and their failure was reported for ever.
+#[test]
+fn a_partition_that_a_response_leaves_out_has_recovered() {
+    let mut harness = Harness::new(IMPLICIT, &[0]);
+    harness.poll();
+    harness.fetch();
+    let mut refused = fetched(0, Bytes::new(), &[]);
+    refused.error_code = E::NotLeaderOrFollower.code();
+    harness.fetched(0, vec![refused]);
+    assert_eq!(harness.state.failing.len(), 1);
+    assert!(harness.state.read_again.is_empty());
+    harness.pass(BACKOFF);
+    harness.poll();
+    harness.fetch();
+    harness.fetched(0, Vec::new());
+    assert!(harness.state.failing.is_empty());
+    assert_eq!(harness.state.read_again.len(), 1);
+}
+
 #[test]
 fn a_lost_session_is_opened_at_once_but_not_over_and_over() {
     let mut harness = acknowledging();
