@@ -47,6 +47,7 @@ from ottla.cli.output import Changes, TopicPartition
 from ottla.cli.produce import Produced
 from ottla.cli.profile_list import Profile
 from ottla.cli.quotas import EntityQuotas
+from ottla.cli.registry.level import SubjectLevel
 from ottla.cli.schema import VERSION
 from ottla.cli.tokens import CreatedToken, Token
 from ottla.cli.topics.describe import DescribedTopic
@@ -79,6 +80,9 @@ CHANGES = [
     "quorum remove-voter",
     "quotas set",
     "quotas unset",
+    "registry delete",
+    "registry reset-level",
+    "registry set-level",
     "tokens expire",
     "tokens renew",
     "topics add-partitions",
@@ -113,6 +117,7 @@ DOCUMENTS: dict[str, Any] = {
     "profiles": list[Profile],
     "quorum describe": QuorumDescription,
     "quotas list": list[EntityQuotas],
+    "registry level": SubjectLevel,
     "schema": list[str] | dict[str, Any],
     "tokens create": CreatedToken | Changes,
     "tokens list": list[Token],

@@ -10,6 +10,7 @@ import pytest
 
 from ottla.testing import MockRegistry, RegistryFault
 from tests.support.command import CommandResult, ottla_here
+from tests.support.command_schemas import check_document
 
 SUBJECT = "orders-value"
 
@@ -222,3 +223,71 @@ def test_options_without_effect_are_refused(registered: MockRegistry) -> None:
     assert done.code == 2
     registered.inject(RegistryFault.status(500, code=50001), path="/subjects", times=1)
     assert run(registered, "subjects").code == 0
+
+
+def test_a_subject_is_deleted_with_yes_only(registered: MockRegistry) -> None:
+    delete = ("delete", SUBJECT)
+    plan = f"delete subject {SUBJECT}: 2 versions (exists -> deleted softly)\n"
+    done = run(registered, *delete)
+    assert (done.code, done.text) == (1, plan)
+    assert "repeat with --yes" in done.err
+    assert run_well(registered, *delete, "--dry-run") == plan
+    assert "DELETE" not in {each.method for each in registered.requests()}
+    done = run(registered, *delete, "--version", "7", "--yes")
+    assert done.code == 1
+    assert "does not have version 7: it has 1, 3" in done.err
+    assert run(registered, *delete, "--version", "0").code == 2
+
+    one = f"version 1 of {SUBJECT}"
+    assert run_well(registered, *delete, "--version", "1", "--yes") == f"deleted {one}\n"
+    assert run_well(registered, *delete, "--yes") == f"deleted subject {SUBJECT}\n"
+    assert json.loads(run_well(registered, "subjects", "--json")) == [{"subject": "views-key"}]
+    assert run(registered, *delete, "--yes").code == 1
+    found = run_well(registered, "subjects", "--deleted", "--prefix", "orders", "--json")
+    assert json.loads(found) == [{"subject": SUBJECT}]
+    done = run(registered, *delete, "--permanent", "--yes", "--json")
+    document = check_document("registry delete", done.text)
+    assert (document["applied"], document["results"][0]["outcome"]) == (True, "done")
+    assert SUBJECT not in run_well(registered, "subjects", "--deleted")
+
+
+def test_deleted_versions_are_listed_if_asked(registered: MockRegistry) -> None:
+    def versions(*arguments: str) -> list[int]:
+        text = run_well(registered, "versions", SUBJECT, "--json", *arguments)
+        return [each["version"] for each in json.loads(text)]
+
+    assert versions() == [3, 1]
+    assert versions("--deleted") == [3, 2, 1]
+    assert versions("--deleted", "--limit", "2") == [3, 2]
+
+
+def test_levels_are_shown_set_and_reset(registered: MockRegistry) -> None:
+    def level(*arguments: str) -> tuple[str, bool]:
+        found = check_document(
+            "registry level", run_well(registered, "level", *arguments, "--json")
+        )
+        return found["level"], found["is_global"]
+
+    assert level() == ("BACKWARD", True)
+    text = run_well(registered, "level", SUBJECT)
+    assert text == f"{SUBJECT}: BACKWARD (that of the registry)\n"
+    plan = f"set compatibility level of {SUBJECT} (that of the registry -> FULL)\n"
+    assert run_well(registered, "set-level", "full", SUBJECT, "--dry-run") == plan
+    done = run(registered, "set-level", "full", SUBJECT)
+    assert (done.code, done.text) == (1, plan)
+    assert level(SUBJECT) == ("BACKWARD", True)
+    done = run(registered, "set-level", "full", SUBJECT, "--yes", "--json")
+    assert check_document("registry set-level", done.text)["applied"] is True
+    assert level(SUBJECT) == ("FULL", False)
+    assert run(registered, "set-level", "some", SUBJECT).code == 2
+
+    assert run(registered, "reset-level", SUBJECT).code == 1
+    assert level(SUBJECT) == ("FULL", False)
+    text = run_well(registered, "reset-level", SUBJECT, "--yes")
+    assert text == f"reset the level of {SUBJECT}\n"
+    assert level(SUBJECT) == ("BACKWARD", True)
+    done = run(registered, "reset-level", SUBJECT, "--yes", "--json")
+    document = check_document("registry reset-level", done.text)
+    assert (done.code, document["results"][0]["outcome"]) == (0, "unchanged")
+    assert run(registered, "set-level", "NONE", "--yes").code == 0
+    assert level() == ("NONE", True)

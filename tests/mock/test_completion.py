@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.testing import MockCluster
+from ottla.testing import MockCluster, MockRegistry
 from tests.support.command import ottla_here
 
 SHELLS = ["bash", "zsh", "fish"]
@@ -226,3 +226,12 @@ def test_arguments_that_no_command_would_accept(home: Path) -> None:
         "ottla 'topics",
     ):
         in_bash(home, line)
+
+
+def test_subjects_are_those_of_the_registry(home: Path, mock_registry: MockRegistry) -> None:
+    for subject in ("orders-value", "orders-key", "views-value"):
+        mock_registry.register(subject, '"int"')
+    line = f"ottla registry show --schema-registry {mock_registry.url} or"
+    assert in_bash(home, line) == ["orders-key", "orders-value"]
+    # Without a registry there is nothing to ask, and nothing to show.
+    assert in_bash(home, "ottla registry show or") == []

@@ -5,6 +5,16 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
+_CompatibilityLevel: TypeAlias = Literal[
+    "NONE",
+    "BACKWARD",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD",
+    "FORWARD_TRANSITIVE",
+    "FULL",
+    "FULL_TRANSITIVE",
+]
+_Mode: TypeAlias = Literal["READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD"]
 _SchemaType: TypeAlias = Literal["AVRO", "PROTOBUF", "JSON"]
 _Row: TypeAlias = tuple[str, str, str, tuple[int, int] | None, str]
 
@@ -76,6 +86,20 @@ class Schema:
     def __hash__(self) -> int: ...
 
 @final
+class RegistrySetting:
+    """The compatibility level or the mode that applies to a subject or a registry."""
+    @property
+    def value(self) -> str:
+        """The level, such as ``"BACKWARD"``, or the mode, such as ``"READWRITE"``."""
+    @property
+    def is_global(self) -> bool:
+        """Whether the subject has none of its own, so that the one of its context or of the whole
+        registry applies; True without a subject.
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
 class Compatibility:
     """Whether a registry would accept a schema, and why not."""
     @property
@@ -142,13 +166,14 @@ class Registry:
             TimeoutError: no address responded in time; the message says why.
         """
     def schema_by_version(
-        self, subject: str, version: int, *, timeout: float | None = None
+        self, subject: str, version: int, *, deleted: bool = False, timeout: float | None = None
     ) -> Schema:
         """Return the schema of a version of a subject.
 
         Args:
             subject: the subject.
             version: the version, from 1.
+            deleted: whether it may be a version that was deleted softly.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:
@@ -156,12 +181,16 @@ class Registry:
             AuthenticationError: the registry rejected the credentials.
             TimeoutError: no address responded in time; the message says why.
         """
-    def lookup(self, subject: str, schema: Schema, *, timeout: float | None = None) -> Schema:
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, timeout: float | None = None
+    ) -> Schema:
         """Return a schema as it is registered in a subject, with version and id.
 
         Args:
             subject: the subject.
             schema: the schema.
+            normalize: whether the registry compares normalized schemas, so that another way to
+                write a schema is the same.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:
@@ -169,7 +198,9 @@ class Registry:
             AuthenticationError: the registry rejected the credentials.
             TimeoutError: no address responded in time; the message says why.
         """
-    def register(self, subject: str, schema: Schema, *, timeout: float | None = None) -> Schema:
+    def register(
+        self, subject: str, schema: Schema, *, normalize: bool = False, timeout: float | None = None
+    ) -> Schema:
         """Register a schema in a subject, and return it with version and id.
 
         A schema that is registered already is returned as it is.
@@ -177,6 +208,8 @@ class Registry:
         Args:
             subject: the subject: by convention the topic's name and ``-key`` or ``-value``.
             schema: the schema.
+            normalize: whether the registry normalizes the schema first, so that another way to
+                write a registered schema is no new version.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:
@@ -185,15 +218,175 @@ class Registry:
             AuthorizationError: the credentials lack the permission.
             TimeoutError: no address responded in time; the schema may be registered all the same.
         """
-    def subjects(self, *, timeout: float | None = None) -> list[str]:
-        """Return the names of all subjects.
+    def subjects(
+        self, *, prefix: str | None = None, deleted: bool = False, timeout: float | None = None
+    ) -> list[str]:
+        """Return the names of the subjects.
 
         Args:
+            prefix: the beginning of their names; ``":.context:"`` for those of a context.
+                Default: all.
+            deleted: whether those are returned, too, that were deleted softly.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:
             AuthenticationError: the registry rejected the credentials.
             TimeoutError: no address responded in time; the message says why.
+        """
+    def versions(
+        self, subject: str, *, deleted: bool = False, timeout: float | None = None
+    ) -> list[int]:
+        """Return the numbers of a subject's versions, in order.
+
+        Args:
+            subject: the subject.
+            deleted: whether those are returned, too, that were deleted softly.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the subject does not exist.
+            AuthenticationError: the registry rejected the credentials.
+            TimeoutError: no address responded in time; the message says why.
+        """
+    def delete_version(
+        self, subject: str, version: int, *, permanent: bool = False, timeout: float | None = None
+    ) -> None:
+        """Delete a version of a subject.
+
+        A version that is deleted softly remains available by its id, and to schemas with
+        references to it.
+
+        Args:
+            subject: the subject.
+            version: the version, from 1.
+            permanent: whether it is deleted for good, even if it was not deleted softly before.
+                Records with its id can no longer be read unless another subject has the schema.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the version does not exist or was deleted before, or another schema refers
+                to it.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def delete_subject(
+        self, subject: str, *, permanent: bool = False, timeout: float | None = None
+    ) -> list[int]:
+        """Delete all versions of a subject, and return their numbers.
+
+        Schemas that are deleted softly remain available by their ids. If the response was lost
+        and the repeated request finds nothing, the list is empty.
+
+        Args:
+            subject: the subject.
+            permanent: whether it is deleted for good, even if it was not deleted softly before.
+                Records with its ids can no longer be read unless another subject has the schemas.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the subject does not exist or was deleted before, or another schema refers
+                to it.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def compatibility_level(
+        self, subject: str | None = None, *, timeout: float | None = None
+    ) -> RegistrySetting:
+        """Return the compatibility level that applies to a subject, and whether it is its own.
+
+        Args:
+            subject: the subject. Default: the registry's own, for all subjects without one.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            AuthenticationError: the registry rejected the credentials.
+            TimeoutError: no address responded in time; the message says why.
+        """
+    def set_compatibility_level(
+        self,
+        level: _CompatibilityLevel,
+        subject: str | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Set the compatibility level of a subject or of the registry.
+
+        Args:
+            level: ``"NONE"``, ``"BACKWARD"``, ``"FORWARD"`` or ``"FULL"``, which compare with the
+                latest version, or one of the latter three with ``_TRANSITIVE``: with all versions.
+            subject: the subject. Default: the registry's own, for all subjects without one.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            ConfigError: there is no such level.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def delete_compatibility_level(
+        self, subject: str | None = None, *, timeout: float | None = None
+    ) -> None:
+        """Remove the compatibility level of a subject, so that the registry's applies to it.
+
+        Args:
+            subject: the subject. Default: the registry's own level, which becomes ``"BACKWARD"``.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the subject has none of its own.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def mode(self, subject: str | None = None, *, timeout: float | None = None) -> RegistrySetting:
+        """Return the mode that applies to a subject, and whether it is its own.
+
+        Args:
+            subject: the subject. Default: the registry's own, for all subjects without one.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            AuthenticationError: the registry rejected the credentials.
+            TimeoutError: no address responded in time; the message says why.
+        """
+    def set_mode(
+        self,
+        mode: _Mode,
+        subject: str | None = None,
+        *,
+        force: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Set the mode of a subject or of the registry.
+
+        Args:
+            mode: ``"READWRITE"``, ``"READONLY"``, ``"READONLY_OVERRIDE"``, ``"IMPORT"`` or
+                ``"FORWARD"``.
+            subject: the subject. Default: the registry's own, for all subjects without one.
+            force: whether ``"IMPORT"`` is set even if there are schemas.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            ConfigError: there is no such mode.
+            SchemaError: the registry does not allow the change.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def delete_mode(self, subject: str, *, timeout: float | None = None) -> None:
+        """Remove the mode of a subject, so that the registry's applies to it.
+
+        Args:
+            subject: the subject.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the subject has none of its own.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
         """
     def check_compatibility(
         self,
@@ -282,13 +475,14 @@ class AsyncRegistry:
             TimeoutError: no address responded in time; the message says why.
         """
     def schema_by_version(
-        self, subject: str, version: int, *, timeout: float | None = None
+        self, subject: str, version: int, *, deleted: bool = False, timeout: float | None = None
     ) -> Future[Schema]:
         """Return the schema of a version of a subject.
 
         Args:
             subject: the subject.
             version: the version, from 1.
+            deleted: whether it may be a version that was deleted softly.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:
@@ -297,13 +491,15 @@ class AsyncRegistry:
             TimeoutError: no address responded in time; the message says why.
         """
     def lookup(
-        self, subject: str, schema: Schema, *, timeout: float | None = None
+        self, subject: str, schema: Schema, *, normalize: bool = False, timeout: float | None = None
     ) -> Future[Schema]:
         """Return a schema as it is registered in a subject, with version and id.
 
         Args:
             subject: the subject.
             schema: the schema.
+            normalize: whether the registry compares normalized schemas, so that another way to
+                write a schema is the same.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:
@@ -312,7 +508,7 @@ class AsyncRegistry:
             TimeoutError: no address responded in time; the message says why.
         """
     def register(
-        self, subject: str, schema: Schema, *, timeout: float | None = None
+        self, subject: str, schema: Schema, *, normalize: bool = False, timeout: float | None = None
     ) -> Future[Schema]:
         """Register a schema in a subject, and return it with version and id.
 
@@ -321,6 +517,8 @@ class AsyncRegistry:
         Args:
             subject: the subject: by convention the topic's name and ``-key`` or ``-value``.
             schema: the schema.
+            normalize: whether the registry normalizes the schema first, so that another way to
+                write a registered schema is no new version.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:
@@ -329,15 +527,177 @@ class AsyncRegistry:
             AuthorizationError: the credentials lack the permission.
             TimeoutError: no address responded in time; the schema may be registered all the same.
         """
-    def subjects(self, *, timeout: float | None = None) -> Future[list[str]]:
-        """Return the names of all subjects.
+    def subjects(
+        self, *, prefix: str | None = None, deleted: bool = False, timeout: float | None = None
+    ) -> Future[list[str]]:
+        """Return the names of the subjects.
 
         Args:
+            prefix: the beginning of their names; ``":.context:"`` for those of a context.
+                Default: all.
+            deleted: whether those are returned, too, that were deleted softly.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:
             AuthenticationError: the registry rejected the credentials.
             TimeoutError: no address responded in time; the message says why.
+        """
+    def versions(
+        self, subject: str, *, deleted: bool = False, timeout: float | None = None
+    ) -> Future[list[int]]:
+        """Return the numbers of a subject's versions, in order.
+
+        Args:
+            subject: the subject.
+            deleted: whether those are returned, too, that were deleted softly.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the subject does not exist.
+            AuthenticationError: the registry rejected the credentials.
+            TimeoutError: no address responded in time; the message says why.
+        """
+    def delete_version(
+        self, subject: str, version: int, *, permanent: bool = False, timeout: float | None = None
+    ) -> Future[None]:
+        """Delete a version of a subject.
+
+        A version that is deleted softly remains available by its id, and to schemas with
+        references to it.
+
+        Args:
+            subject: the subject.
+            version: the version, from 1.
+            permanent: whether it is deleted for good, even if it was not deleted softly before.
+                Records with its id can no longer be read unless another subject has the schema.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the version does not exist or was deleted before, or another schema refers
+                to it.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def delete_subject(
+        self, subject: str, *, permanent: bool = False, timeout: float | None = None
+    ) -> Future[list[int]]:
+        """Delete all versions of a subject, and return their numbers.
+
+        Schemas that are deleted softly remain available by their ids. If the response was lost
+        and the repeated request finds nothing, the list is empty.
+
+        Args:
+            subject: the subject.
+            permanent: whether it is deleted for good, even if it was not deleted softly before.
+                Records with its ids can no longer be read unless another subject has the schemas.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the subject does not exist or was deleted before, or another schema refers
+                to it.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def compatibility_level(
+        self, subject: str | None = None, *, timeout: float | None = None
+    ) -> Future[RegistrySetting]:
+        """Return the compatibility level that applies to a subject, and whether it is its own.
+
+        Args:
+            subject: the subject. Default: the registry's own, for all subjects without one.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            AuthenticationError: the registry rejected the credentials.
+            TimeoutError: no address responded in time; the message says why.
+        """
+    def set_compatibility_level(
+        self,
+        level: _CompatibilityLevel,
+        subject: str | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> Future[None]:
+        """Set the compatibility level of a subject or of the registry.
+
+        Args:
+            level: ``"NONE"``, ``"BACKWARD"``, ``"FORWARD"`` or ``"FULL"``, which compare with the
+                latest version, or one of the latter three with ``_TRANSITIVE``: with all versions.
+            subject: the subject. Default: the registry's own, for all subjects without one.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            ConfigError: there is no such level.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def delete_compatibility_level(
+        self, subject: str | None = None, *, timeout: float | None = None
+    ) -> Future[None]:
+        """Remove the compatibility level of a subject, so that the registry's applies to it.
+
+        Args:
+            subject: the subject. Default: the registry's own level, which becomes ``"BACKWARD"``.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the subject has none of its own.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def mode(
+        self, subject: str | None = None, *, timeout: float | None = None
+    ) -> Future[RegistrySetting]:
+        """Return the mode that applies to a subject, and whether it is its own.
+
+        Args:
+            subject: the subject. Default: the registry's own, for all subjects without one.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            AuthenticationError: the registry rejected the credentials.
+            TimeoutError: no address responded in time; the message says why.
+        """
+    def set_mode(
+        self,
+        mode: _Mode,
+        subject: str | None = None,
+        *,
+        force: bool = False,
+        timeout: float | None = None,
+    ) -> Future[None]:
+        """Set the mode of a subject or of the registry.
+
+        Args:
+            mode: ``"READWRITE"``, ``"READONLY"``, ``"READONLY_OVERRIDE"``, ``"IMPORT"`` or
+                ``"FORWARD"``.
+            subject: the subject. Default: the registry's own, for all subjects without one.
+            force: whether ``"IMPORT"`` is set even if there are schemas.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            ConfigError: there is no such mode.
+            SchemaError: the registry does not allow the change.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
+        """
+    def delete_mode(self, subject: str, *, timeout: float | None = None) -> Future[None]:
+        """Remove the mode of a subject, so that the registry's applies to it.
+
+        Args:
+            subject: the subject.
+            timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+
+        Raises:
+            SchemaError: the subject has none of its own.
+            AuthenticationError: the registry rejected the credentials.
+            AuthorizationError: the credentials lack the permission.
+            TimeoutError: no address responded in time; the change may be made all the same.
         """
     def check_compatibility(
         self,

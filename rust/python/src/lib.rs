@@ -93,6 +93,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<schema_registry::schema::Compatibility>()?;
     module.add_class::<schema_registry::schema::Schema>()?;
     module.add_class::<schema_registry::schema::SchemaReference>()?;
+    module.add_class::<schema_registry::setting::RegistrySetting>()?;
     module.add_class::<schema_registry::sync::Registry>()?;
     module.add_class::<typed::ColumnFormat>()?;
     module.add_class::<dead_letters::DeadLetters>()?;

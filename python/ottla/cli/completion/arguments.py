@@ -43,6 +43,8 @@ def add_completers(parser: argparse.ArgumentParser, deadline: float) -> None:
                 add_completers(each, deadline)
         elif action.type is Path:
             action.completer = FilesCompleter()  # type: ignore[attr-defined]
+        elif action.metavar == "SUBJECT":
+            action.completer = partial(_subjects, deadline)  # type: ignore[attr-defined]
         elif (completer := _completer_of(parser.prog, action)) is not None:
             action.completer = partial(_run, completer, deadline)  # type: ignore[attr-defined]
 
@@ -62,6 +64,12 @@ def _run(
     except Exception:  # noqa: BLE001  # a prompt shows no errors: the command reports them
         return []
     return found[:_COUNT]
+
+
+def _subjects(deadline: float, prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Complete the subjects of a schema registry."""
+    found = names.subjects(parsed_args, prefix, deadline)
+    return [each for each in found if each.startswith(prefix)][:_COUNT]
 
 
 def _completer_of(command: str, action: argparse.Action) -> _Completer | None:

@@ -1,4 +1,4 @@
-"""The names that a cluster has, for completion.
+"""The names that a cluster or a schema registry has, for completion.
 
 Invariants: nothing is raised or printed; a call returns by its deadline; no name has characters
 that could move a cursor.
@@ -16,7 +16,9 @@ from ottla import Admin, Client
 from ottla.admin import ConfigResource
 from ottla.admin.config_resources import ResourceType
 from ottla.cli.completion import cache
-from ottla.cli.options import configuration
+from ottla.cli.options import configuration, registry_configuration
+from ottla.cli.registry_keys import without_limits
+from ottla.schema import Registry
 
 # The part of the time that is kept for writing the completions.
 _RESERVE = 0.1
@@ -52,11 +54,31 @@ def names(arguments: argparse.Namespace, kind: str, read: Read, deadline: float)
             if file is not None and found[-1]:
                 cache.write(file, found[-1])
 
+    _run_until(deadline, ask)
+    return found[-1] if found else []
+
+
+def subjects(arguments: argparse.Namespace, prefix: str, deadline: float) -> list[str]:
+    """Return the subjects of the registry that the arguments name, as ``names`` does; uncached."""
+    found: list[str] = []
+
+    def ask() -> None:
+        with contextlib.suppress(Exception):
+            config, _ = without_limits(registry_configuration(arguments))
+            timeout = max(deadline - time.monotonic(), 0.01)
+            # Not closed, since the process ends next.
+            all_ = Registry(config).subjects(prefix=prefix, timeout=timeout)
+            found.extend(sorted(filter(_is_plain, all_)))
+
+    _run_until(deadline, ask)
+    return found
+
+
+def _run_until(deadline: float, ask: Callable[[], None]) -> None:
     # A thread, since the lookup of an address cannot be interrupted.
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(deadline - _RESERVE - time.monotonic())
-    return found[-1] if found else []
 
 
 def _is_plain(name: str) -> bool:

@@ -18,6 +18,7 @@ from ottla.schema import Registry
 _SUBJECT_NOT_FOUND = 40401
 _VERSION_NOT_FOUND = 40402
 _SCHEMA_NOT_FOUND = 40403
+_LEVEL_NOT_FOUND = 40408
 
 
 def add_registry(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +67,11 @@ def is_missing_version(error: SchemaError) -> bool:
 def is_missing_schema(error: SchemaError) -> bool:
     """Return whether a subject does not have a schema, as if there is no such subject."""
     return _code_of(error) == _SCHEMA_NOT_FOUND or is_missing_subject(error)
+
+
+def has_no_setting(error: SchemaError) -> bool:
+    """Return whether a subject has no level of its own; older registries do not have it then."""
+    return _code_of(error) == _LEVEL_NOT_FOUND or is_missing_subject(error)
 
 
 def _code_of(error: SchemaError) -> object:

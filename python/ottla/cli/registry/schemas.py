@@ -67,8 +67,17 @@ def version_argument(text: str) -> int | None:
     """Parse a version; ``latest`` is None."""
     if text == LATEST:
         return None
+    return _number(text, "expected a version, 1 or more, or latest")
+
+
+def number_argument(text: str) -> int:
+    """Parse the number of a version."""
+    return _number(text, "expected a version, 1 or more")
+
+
+def _number(text: str, expected: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 2**31:
-        raise argparse.ArgumentTypeError(f"expected a version, 1 or more, or latest, got {text!r}")
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
     return int(text)
 
 

@@ -14,6 +14,10 @@ from ottla.cli.tables import Table
 def add(subcommands: Subcommands) -> None:
     """Add the subcommand."""
     parser = add_subcommand(subcommands, "subjects", run, "list the subjects", has_json=True)
+    parser.add_argument("--prefix", help="only those that begin so; :.CONTEXT: for a context")
+    parser.add_argument(
+        "--deleted", action="store_true", help="also those that were deleted softly"
+    )
     add_registry(parser)
     add_match(parser, "subjects")
 
@@ -22,7 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     """List the subjects; return the exit code."""
     is_match = matching(arguments)
     with registry(arguments) as client:
-        found = sorted(filter(is_match, client.subjects()))
+        names = client.subjects(prefix=arguments.prefix, deleted=arguments.deleted)
+        found = sorted(filter(is_match, names))
     rows = [[each] for each in found]
     table = Table("", ["subject"], rows, [counted(len(found), "subject")])
     show(arguments, [{"subject": each} for each in found], [table])

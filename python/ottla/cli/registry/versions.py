@@ -1,6 +1,6 @@
 """``ottla registry versions``: the versions of a subject, the newest first.
 
-Invariant: a version that was deleted is not shown.
+Invariant: without ``--deleted``, a version that was deleted is not shown.
 """
 
 from __future__ import annotations
@@ -33,20 +33,27 @@ def add(subcommands: Subcommands) -> None:
         metavar="N",
         help=f"look at the newest N versions only ({_LIMIT}); each is a request",
     )
+    parser.add_argument(
+        "--deleted", action="store_true", help="also those that were deleted softly"
+    )
     add_registry(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List the versions; return the exit code."""
     with registry(arguments) as client:
-        latest = client.latest(arguments.subject)
-        found = [latest, *_older(client, latest, arguments.limit - 1)]
+        numbers = client.versions(arguments.subject, deleted=arguments.deleted)
+        newest = list(reversed(numbers))[: arguments.limit]
+        found = [
+            client.schema_by_version(arguments.subject, each, deleted=arguments.deleted)
+            for each in newest
+        ]
     rows = [
         [text(each.version), text(each.id), each.type, references_text(each.references)]
         for each in found
     ]
     lines = [counted(len(found), "version")]
-    if (latest.version or 1) > arguments.limit:
+    if len(numbers) > arguments.limit:
         lines.append(f"older ones than the newest {arguments.limit} are left out: --limit")
     table = Table(arguments.subject, ["version", "id", "type", "references"], rows, lines)
     show(arguments, [plain_schema(each) for each in found], [table])

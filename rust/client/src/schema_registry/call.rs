@@ -1,6 +1,7 @@
 //! A call of the registry's API: what to send, and how errors and logs name it.
 //!
-//! Invariant: repeating a call changes nothing further: registering a schema again returns the same id.
+//! Invariant: repeating a call changes nothing further: registering a schema again returns the same id, and what was
+//! deleted stays deleted.
 
 use bytes::Bytes;
 use hyper::Method;

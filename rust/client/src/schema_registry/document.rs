@@ -109,6 +109,28 @@ pub(super) fn names(body: &Value) -> Result<Vec<String>, String> {
     Ok(names.iter().map(text).collect::<Result<_, _>>()?)
 }
 
+/// Reads a list of versions.
+pub(super) fn numbers(body: &Value) -> Result<Vec<i32>, String> {
+    let numbers = body.as_array().ok_or("it is not a list")?;
+    let version = |item: &Value| item.as_i64().and_then(|it| i32::try_from(it).ok()).filter(|it| *it > 0);
+    let found: Option<Vec<i32>> = numbers.iter().map(version).collect();
+    found.ok_or_else(|| "it has an item that is not a version".to_owned())
+}
+
+/// Reads a setting, which is one of these fields.
+pub(super) fn setting(fields: &[&'static str]) -> impl Fn(&Value) -> Result<String, String> {
+    move |body| {
+        let found = fields.iter().find_map(|field| body.get(field).and_then(Value::as_str));
+        found.map(printable).ok_or_else(|| format!("it has no field \"{}\"", fields.join("\" or \"")))
+    }
+}
+
+/// Takes any document for a confirmation.
+#[allow(clippy::unnecessary_wraps, reason = "other documents may be malformed")]
+pub(super) fn any(_: &Value) -> Result<(), String> {
+    Ok(())
+}
+
 /// Reads the result of a check.
 pub(super) fn compatibility(body: &Value) -> Result<Compatibility, String> {
     let is_compatible = body.get("is_compatible").and_then(Value::as_bool);
@@ -174,6 +196,10 @@ mod tests {
         }
         assert_eq!(content_id(&json!({"versions": []})), Ok(None));
         assert!(names(&json!({})).is_err() && names(&json!([1])).is_err());
+        for case in [json!({}), json!(["1"]), json!([0]), json!([2_147_483_648_u64])] {
+            assert!(numbers(&case).is_err(), "{case}");
+        }
+        assert!(setting(&["mode"])(&json!({"mode": 1})).is_err() && setting(&["a"])(&json!([])).is_err());
         assert!(compatibility(&json!({"is_compatible": "yes"})).is_err());
     }
 }

@@ -18,10 +18,33 @@ use crate::printable::printable;
 const UNKNOWN_SUBJECT: i64 = 40401;
 const UNKNOWN_VERSION: i64 = 40402;
 pub(super) const UNKNOWN_SCHEMA: i64 = 40403;
+const SUBJECT_DELETED: i64 = 40404;
+const SUBJECT_NOT_DELETED: i64 = 40405;
+const VERSION_DELETED: i64 = 40406;
+const VERSION_NOT_DELETED: i64 = 40407;
+const NO_LEVEL: i64 = 40408;
+const NO_MODE: i64 = 40409;
+const INVALID_LEVEL: i64 = 42203;
+const INVALID_MODE: i64 = 42204;
+const NOT_PERMITTED: i64 = 42205;
+const REFERENCED: i64 = 42206;
 
 /// Whether the registry says that it does not have a schema.
 pub(super) fn is_missing(error: &Error) -> bool {
     matches!(error.context().registry_code, Some(UNKNOWN_SUBJECT | UNKNOWN_VERSION | UNKNOWN_SCHEMA))
+}
+
+/// Whether the registry says that what a call deletes is gone, or was deleted softly.
+pub(super) fn is_deleted(error: &Error) -> bool {
+    matches!(
+        error.context().registry_code,
+        Some(UNKNOWN_SUBJECT | UNKNOWN_VERSION | SUBJECT_DELETED | VERSION_DELETED)
+    )
+}
+
+/// Whether the registry says that a subject has no setting of its own; older ones, that they do not have the subject.
+pub(super) fn is_unset(error: &Error) -> bool {
+    matches!(error.context().registry_code, Some(UNKNOWN_SUBJECT | NO_LEVEL | NO_MODE))
 }
 
 /// Why a call failed at one address.
@@ -171,12 +194,22 @@ fn explain(
         ),
         422 => (
             Kind::Schema,
-            format!(
-                "{url} refused the request as invalid{text}: correct the schema, its type or its references"
-            ),
+            format!("{url} refused the request as invalid{text}: {}", remedy_of_invalid(details.code)),
         ),
         413 => (Kind::Schema, format!("{url} refused the request as too large{text}")),
         _ => (Kind::Schema, format!("{url} refused the request{text}")),
+    }
+}
+
+fn remedy_of_invalid(code: Option<i64>) -> &'static str {
+    match code {
+        Some(INVALID_LEVEL) => "it does not have this compatibility level",
+        Some(INVALID_MODE) => "it does not have this mode",
+        Some(NOT_PERMITTED) => {
+            "the mode of the subject or of the registry forbids it: look at it with mode(), and change it with set_mode()"
+        }
+        Some(REFERENCED) => "delete the schemas that refer to it first",
+        _ => "correct the schema, its type or its references",
     }
 }
 
@@ -202,6 +235,28 @@ fn not_found(details: &Details, is_json: bool, address: &Address, call: &Call) -
         (Some(UNKNOWN_VERSION), _) => {
             format!("subject \"{}\" in {url} does not have this version{text}", subject())
         }
+        (Some(SUBJECT_DELETED), _) => format!(
+            "subject \"{}\" in {url} was deleted softly before{text}: delete it permanently, or register a schema to restore it",
+            subject()
+        ),
+        (Some(VERSION_DELETED), _) => format!(
+            "this version of subject \"{}\" in {url} was deleted softly before{text}: delete it permanently",
+            subject()
+        ),
+        (Some(SUBJECT_NOT_DELETED | VERSION_NOT_DELETED), _) => {
+            format!(
+                "subject \"{}\" in {url} was not deleted softly before{text}: delete it softly first",
+                subject()
+            )
+        }
+        (Some(NO_LEVEL), _) => format!(
+            "subject \"{}\" in {url} has no compatibility level of its own{text}: that of the registry applies",
+            subject()
+        ),
+        (Some(NO_MODE), _) => format!(
+            "subject \"{}\" in {url} has no mode of its own{text}: that of the registry applies",
+            subject()
+        ),
         // Apicurio, which has no GUIDs, returns nothing.
         (_, Some(SchemaId::Guid(_))) if is_json || address.apicurio_path.is_some() => format!(
             "{url} does not look up schemas by GUID, or does not have this one{text}: GUIDs need Confluent Platform 8"

@@ -5,6 +5,7 @@
 //! - `transport` sends a `call` to one address after the other, with backoff; `address` is a parsed URL.
 //! - `failure` explains responses; `document` reads and writes JSON.
 //! - `apicurio` looks up the ids of Apicurio's serializers. `references` resolves the schemas that a schema refers to.
+//! - `management` is the calls about versions, deletion, levels and modes; [`SubjectFilter`] selects subjects.
 //! - [`RegistryLookup`] looks up schemas for typed columns, in tasks.
 //!
 //! Invariants: a schema by id is looked up once and never expires; while the registry is down, cached schemas
@@ -17,8 +18,10 @@ mod call;
 mod document;
 mod failure;
 mod lookup_cache;
+mod management;
 mod references;
 mod registry_lookup;
+mod subject_filter;
 mod transport;
 
 use std::fmt;
@@ -41,7 +44,9 @@ use failure::is_missing;
 use lookup_cache::{Found, LookupCache};
 use transport::Transport;
 
+pub use management::RegistrySetting;
 pub use registry_lookup::RegistryLookup;
+pub use subject_filter::SubjectFilter;
 
 /// The name of a schema's reference, and where the referenced schema is registered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -96,9 +101,11 @@ pub struct Compatibility {
 enum Key {
     Id(SchemaId),
     Latest(Arc<str>),
-    Version(Arc<str>, i32),
-    Lookup(Arc<str>, NewSchema),
-    Registered(Arc<str>, NewSchema),
+    /// With whether a version that was deleted softly counts.
+    Version(Arc<str>, i32, bool),
+    /// With whether the schema is normalized, as below.
+    Lookup(Arc<str>, NewSchema, bool),
+    Registered(Arc<str>, NewSchema, bool),
 }
 
 /// A client of a schema registry. Share it: its cache serves all users.
@@ -188,16 +195,24 @@ impl SchemaRegistry {
             .await
     }
 
-    /// Returns a version of a subject.
+    /// Returns a version of a subject; `with_deleted`, also one that was deleted softly.
     ///
     /// # Errors
     /// The subject or the version does not exist, or the registry did not respond within `timeout`.
-    pub async fn version(&self, subject: &str, version: i32, timeout: Duration) -> Result<Arc<SchemaEntry>> {
-        let call = Call::version(subject, version, false);
-        self.find(Key::Version(subject.into(), version), call, None, deadline(timeout)).await
+    pub async fn version(
+        &self,
+        subject: &str,
+        version: i32,
+        with_deleted: bool,
+        timeout: Duration,
+    ) -> Result<Arc<SchemaEntry>> {
+        let call = Call::version(subject, version, with_deleted);
+        let key = Key::Version(subject.into(), version, with_deleted);
+        self.find(key, call, None, deadline(timeout)).await
     }
 
-    /// Returns the version under which a schema is registered in a subject.
+    /// Returns the version under which a schema is registered in a subject. With `normalize`, the registry compares
+    /// normalized schemas, so that another way to write the same schema is found.
     ///
     /// # Errors
     /// The subject does not exist or does not have the schema, or the registry did not respond within
@@ -206,17 +221,18 @@ impl SchemaRegistry {
         &self,
         subject: &str,
         schema: &NewSchema,
+        normalize: bool,
         timeout: Duration,
     ) -> Result<Arc<SchemaEntry>> {
-        let path = format!("/subjects/{}", segment(subject));
+        let path = format!("/subjects/{}{}", segment(subject), normalized(normalize));
         let what = format!("looking up a schema in subject \"{}\"", printable(subject));
         let call = Call::post(path, document::request(schema), what).subject(subject);
-        let key = Key::Lookup(subject.into(), schema.clone());
+        let key = Key::Lookup(subject.into(), schema.clone(), normalize);
         self.find(key, call, None, deadline(timeout)).await
     }
 
     /// Registers a schema in a subject, and returns its version. A schema that is registered already is
-    /// returned as it is.
+    /// returned as it is. With `normalize`, the registry normalizes it first.
     ///
     /// # Errors
     /// The schema is invalid or incompatible with earlier versions, or the registry did not respond within
@@ -225,24 +241,20 @@ impl SchemaRegistry {
         &self,
         subject: &str,
         schema: &NewSchema,
+        normalize: bool,
         timeout: Duration,
     ) -> Result<Arc<SchemaEntry>> {
         self.check_open()?;
         let deadline = deadline(timeout);
-        let path = format!("/subjects/{}/versions", segment(subject));
+        let path = format!("/subjects/{}/versions{}", segment(subject), normalized(normalize));
         let what = format!("registering a schema in subject \"{}\"", printable(subject));
         let call = Call::post(path, document::request(schema), what).subject(subject).write();
-        let key = Key::Registered(subject.into(), schema.clone());
+        let key = Key::Registered(subject.into(), schema.clone(), normalize);
         let registered = async {
             let mut document = self.transport.call(&call, deadline, document::registered(schema)).await?;
             if document.version.is_none() {
                 // Most registries return the id alone.
-                match self.lookup(subject, schema, left(deadline)).await {
-                    Ok(found) => document.version = found.version,
-                    Err(error) => {
-                        tracing::debug!(target: "ottla.schema", %error, "the schema was registered; its version is not known");
-                    }
-                }
+                document.version = self.registered_version(subject, schema, normalize, deadline).await;
             }
             document.subject = Some(subject.into());
             self.resolved(document, None, deadline).await
@@ -250,20 +262,10 @@ impl SchemaRegistry {
         let entry = self.schemas.get_or_fetch(&key, deadline, registered).await?;
         // What was missing may be there now, and another version be the latest.
         self.schemas.forget(|key| match key {
-            Key::Latest(of) | Key::Version(of, _) | Key::Lookup(of, _) => **of == *subject,
+            Key::Latest(of) | Key::Version(of, ..) | Key::Lookup(of, ..) => **of == *subject,
             Key::Id(_) | Key::Registered(..) => false,
         });
         Ok(entry)
-    }
-
-    /// Returns the names of all subjects.
-    ///
-    /// # Errors
-    /// The registry did not respond within `timeout`.
-    pub async fn subjects(&self, timeout: Duration) -> Result<Vec<String>> {
-        self.check_open()?;
-        let call = Call::get("/subjects".to_owned(), "listing the subjects".to_owned());
-        self.transport.call(&call, deadline(timeout), document::names).await
     }
 
     /// Checks a schema against a version of a subject, or the latest one; registers nothing.
@@ -347,12 +349,17 @@ impl Sized for Key {
     fn size(&self) -> usize {
         match self {
             Self::Id(_) => 0,
-            Self::Latest(subject) | Self::Version(subject, _) => subject.len(),
-            Self::Lookup(subject, schema) | Self::Registered(subject, schema) => {
+            Self::Latest(subject) | Self::Version(subject, ..) => subject.len(),
+            Self::Lookup(subject, schema, _) | Self::Registered(subject, schema, _) => {
                 subject.len() + schema.text.len()
             }
         }
     }
+}
+
+/// The query of a request about a schema.
+fn normalized(normalize: bool) -> &'static str {
+    if normalize { "?normalize=true" } else { "" }
 }
 
 /// The time left until a deadline.

@@ -101,7 +101,7 @@ async fn look_up(registry: &SchemaRegistry, wanted: &Wanted) -> Response {
     let timeout = registry.config().default_api_timeout;
     match wanted {
         Wanted::Id(id) => registry.entry(*id, timeout).await,
-        Wanted::Version(subject, Some(version)) => registry.version(subject, *version, timeout).await,
+        Wanted::Version(subject, Some(version)) => registry.version(subject, *version, false, timeout).await,
         Wanted::Version(subject, None) => registry.latest(subject, timeout).await,
     }
 }
@@ -164,19 +164,17 @@ impl SchemaLookup for RegistryLookup {
             };
             let timeout = self.registry.config().default_api_timeout;
             let entry = match registers {
-                true => self.registry.register(subject, &new, timeout).await?,
-                false => {
-                    self.registry.lookup(subject, &new, timeout).await.map_err(|error| {
-                        match is_missing(&error) {
-                            true => {
-                                let message =
-                                    format!("{}; or let it be registered (register=True)", error.message());
-                                error.with_message(message)
-                            }
-                            false => error,
+                true => self.registry.register(subject, &new, false, timeout).await?,
+                false => self.registry.lookup(subject, &new, false, timeout).await.map_err(|error| {
+                    match is_missing(&error) {
+                        true => {
+                            let message =
+                                format!("{}; or let it be registered (register=True)", error.message());
+                            error.with_message(message)
                         }
-                    })?
-                }
+                        false => error,
+                    }
+                })?,
             };
             let id = entry.id.map(SchemaId::Id).ok_or_else(|| {
                 let message =

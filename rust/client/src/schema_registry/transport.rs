@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use hyper::Method;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::{Duration, Instant, sleep, timeout_at};
@@ -82,7 +83,7 @@ impl Transport {
                 Ok((address, document)) => {
                     return read(&document).map_err(|why| failure::malformed(&why, address, call));
                 }
-                Err(Failure::Final(error)) => return Err(error),
+                Err(Failure::Final(error)) => return Err(finish(error)),
                 Err(Failure::Transient { error, retry_after, .. }) => {
                     (error, retry_after.unwrap_or_default())
                 }
@@ -158,7 +159,8 @@ impl Transport {
             authorization: address.authorization.as_ref(),
             accept: ACCEPT,
             body: call.body.clone().map(|body| (MEDIA_TYPE, body)),
-            is_idempotent: true,
+            // A deletion that is repeated finds nothing, which its caller must know.
+            is_idempotent: call.method != Method::DELETE,
         };
         let sent = async {
             // Never closed.

@@ -80,6 +80,7 @@ mod schema_registry;
 mod schema_registry_apicurio;
 mod schema_registry_errors;
 mod schema_registry_failures;
+mod schema_registry_management;
 mod security_kerberos;
 mod security_oauth;
 mod security_pem;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::support::registry::*;
 use crate::support::*;
 use ottla_client::Kind;
-use ottla_client::schema_registry::NewSchema;
+use ottla_client::schema_registry::{NewSchema, SubjectFilter};
 use ottla_mock::schema_registry::{RegistryAuth, RegistryReference};
 use ottla_schema::{SchemaId, SchemaType};
 
@@ -17,7 +17,7 @@ async fn a_schema_is_registered_and_found_in_each_way() {
     let mock = registry().await;
     let client = registry_client(&mock, &[]);
     let subject = "orders/value ä";
-    let entry = client.register(subject, &avro(AVRO), CALL_TIMEOUT).await.unwrap();
+    let entry = client.register(subject, &avro(AVRO), false, CALL_TIMEOUT).await.unwrap();
     assert_eq!((entry.subject.as_deref(), entry.version, entry.id), (Some(subject), Some(1), Some(1)));
     assert_eq!((entry.schema.schema_type, &*entry.schema.text), (SchemaType::Avro, AVRO));
 
@@ -27,9 +27,9 @@ async fn a_schema_is_registered_and_found_in_each_way() {
     assert_eq!((latest.version, latest.id), (Some(1), Some(1)));
     let guid = SchemaId::Guid(latest.guid.expect("a GUID"));
     assert_eq!(client.schema(guid, CALL_TIMEOUT).await.unwrap(), by_id);
-    assert_eq!(client.version(subject, 1, CALL_TIMEOUT).await.unwrap(), latest);
-    assert_eq!(client.lookup(subject, &avro(AVRO), CALL_TIMEOUT).await.unwrap(), latest);
-    assert_eq!(client.subjects(CALL_TIMEOUT).await.unwrap(), [subject]);
+    assert_eq!(client.version(subject, 1, false, CALL_TIMEOUT).await.unwrap(), latest);
+    assert_eq!(client.lookup(subject, &avro(AVRO), false, CALL_TIMEOUT).await.unwrap(), latest);
+    assert_eq!(client.subjects(&SubjectFilter::default(), CALL_TIMEOUT).await.unwrap(), [subject]);
     assert_eq!(client.cached(SchemaId::Id(1)), Some(by_id));
     assert_eq!(client.cached(SchemaId::Id(2)), None);
     assert_eq!(mock.connection_count(), 1, "one connection serves all calls");
@@ -118,7 +118,7 @@ async fn references_are_resolved_and_looked_up_once() {
         text: shared(&message("Top")),
         references: found.references.clone(),
     };
-    let again = client.register("top", &schema, CALL_TIMEOUT).await.unwrap();
+    let again = client.register("top", &schema, false, CALL_TIMEOUT).await.unwrap();
     assert_eq!((again.version, again.id), (Some(1), found.id.or(again.id)));
     assert_eq!(again.schema, found.schema);
 }
@@ -138,8 +138,9 @@ async fn a_path_and_credentials_are_part_of_each_request() {
     }
     let mock = registry_with(Some(RegistryAuth::Bearer("hunter2".to_owned())), "").await;
     let client = registry_client(&mock, &[("bearer.auth.token", "hunter2")]);
-    assert_eq!(client.subjects(CALL_TIMEOUT).await.unwrap(), Vec::<String>::new());
-    let (kind, message) = shown(registry_client(&mock, &[]).subjects(CALL_TIMEOUT).await);
+    assert_eq!(client.subjects(&SubjectFilter::default(), CALL_TIMEOUT).await.unwrap(), Vec::<String>::new());
+    let (kind, message) =
+        shown(registry_client(&mock, &[]).subjects(&SubjectFilter::default(), CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Authentication);
     assert!(message.contains("requires credentials") && message.contains("bearer.auth.token"), "{message}");
 }
@@ -166,17 +167,19 @@ async fn tls_is_that_of_the_registrys_own_keys() {
     within_deadline(client.latest("s", CALL_TIMEOUT)).await.expect("a secured registry");
 
     let without = try_registry_client(&url, &pairs[..1]).unwrap();
-    let (kind, message) = shown(within_deadline(without.subjects(CALL_TIMEOUT)).await);
+    let (kind, message) =
+        shown(within_deadline(without.subjects(&SubjectFilter::default(), CALL_TIMEOUT)).await);
     assert_eq!(kind, Kind::Authentication, "{message}");
     assert!(message.contains("set schema.registry.ssl.keystore.location"), "{message}");
     let other = tls::Authority::new("another").pem();
     let wrong =
         try_registry_client(&url, &[("schema.registry.ssl.truststore.certificates", &other)]).unwrap();
-    let (kind, message) = shown(within_deadline(wrong.subjects(CALL_TIMEOUT)).await);
+    let (kind, message) =
+        shown(within_deadline(wrong.subjects(&SubjectFilter::default(), CALL_TIMEOUT)).await);
     assert_eq!(kind, Kind::Authentication, "{message}");
     let key = "to schema.registry.ssl.truststore.location";
     assert!(message.contains("the schema registry's certificate") && message.contains(key), "{message}");
     let no_tls = try_registry_client(&mock.url().replace("http:", "https:"), &pairs).unwrap();
-    let (_, message) = shown(within_deadline(no_tls.subjects(CALL_TIMEOUT)).await);
+    let (_, message) = shown(within_deadline(no_tls.subjects(&SubjectFilter::default(), CALL_TIMEOUT)).await);
     assert!(message.contains("does not speak TLS on this port: use http"), "{message}");
 }

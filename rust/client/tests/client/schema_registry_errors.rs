@@ -4,7 +4,7 @@
 use crate::support::registry::*;
 use crate::support::*;
 use ottla_client::Kind;
-use ottla_client::schema_registry::NewSchema;
+use ottla_client::schema_registry::{NewSchema, SubjectFilter};
 use ottla_mock::schema_registry::{RegistryAuth, RegistryFault, RegistryReaction};
 use ottla_schema::{SchemaId, SchemaType};
 use tokio::time::Instant;
@@ -27,9 +27,9 @@ async fn unknown_ids_subjects_and_versions_are_told_apart() {
     let (kind, message) = shown(client.latest("gone", CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Schema);
     assert!(message.contains("subject \"gone\" does not exist") && message.contains("40401"), "{message}");
-    let (_, message) = shown(client.version("s", 9, CALL_TIMEOUT).await);
+    let (_, message) = shown(client.version("s", 9, false, CALL_TIMEOUT).await);
     assert!(message.contains("does not have this version") && message.contains("40402"), "{message}");
-    let (_, message) = shown(client.lookup("s", &avro("\"string\""), CALL_TIMEOUT).await);
+    let (_, message) = shown(client.lookup("s", &avro("\"string\""), false, CALL_TIMEOUT).await);
     assert!(message.contains("does not have this schema"), "{message}");
     assert_eq!(started.elapsed(), ms(0), "none is retried");
 }
@@ -40,17 +40,17 @@ async fn refused_schemas_name_the_reason() {
     mock.register("s", "AVRO", AVRO, &[]).unwrap();
     mock.refuse_changes("s", true);
     let client = registry_client(&mock, &[]);
-    let (kind, message) = shown(client.register("s", &avro("\"string\""), CALL_TIMEOUT).await);
+    let (kind, message) = shown(client.register("s", &avro("\"string\""), false, CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Schema);
     assert!(
         message.contains("incompatible with earlier versions of subject \"s\"") && message.contains("409")
     );
-    let (kind, message) = shown(client.register("t", &avro("{"), CALL_TIMEOUT).await);
+    let (kind, message) = shown(client.register("t", &avro("{"), false, CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Schema);
     assert!(message.contains("refused the request as invalid") && message.contains("42201"), "{message}");
     let references = vec![reference("x.proto", "none", 1)];
     let schema = NewSchema { schema_type: SchemaType::Protobuf, text: shared("message M {}"), references };
-    let (_, message) = shown(client.register("t", &schema, CALL_TIMEOUT).await);
+    let (_, message) = shown(client.register("t", &schema, false, CALL_TIMEOUT).await);
     assert!(message.contains("No schema reference found"), "{message}");
     assert_eq!(mock.subjects(), ["s"]);
 }
@@ -60,13 +60,13 @@ async fn wrong_credentials_are_errors_without_secrets() {
     let auth = RegistryAuth::Basic("key".to_owned(), "right".to_owned());
     let mock = registry_with(Some(auth), "").await;
     let client = registry_client(&mock, &[("basic.auth.user.info", "key:hunter2")]);
-    let (kind, message) = shown(client.subjects(CALL_TIMEOUT).await);
+    let (kind, message) = shown(client.subjects(&SubjectFilter::default(), CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Authentication);
     assert!(message.contains("rejected the credentials (error 401: \"Unauthorized\")"), "{message}");
     assert!(!message.contains("hunter2"), "{message}");
     mock.inject(RegistryFault::once(status(403)));
     let client = registry_client(&mock, &[("basic.auth.user.info", "key:right")]);
-    let (kind, message) = shown(client.subjects(CALL_TIMEOUT).await);
+    let (kind, message) = shown(client.subjects(&SubjectFilter::default(), CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Authorization);
     assert!(message.contains("lack the permission"), "{message}");
 }
@@ -114,7 +114,7 @@ async fn responses_of_other_servers_are_recognised() {
         assert!(!message.contains("hunter2"), "{message}");
     }
     let wrong_path = try_registry_client(&format!("{}/api", mock.url()), &[]).unwrap();
-    let (_, message) = shown(wrong_path.subjects(CALL_TIMEOUT).await);
+    let (_, message) = shown(wrong_path.subjects(&SubjectFilter::default(), CALL_TIMEOUT).await);
     assert!(message.contains("does not have the path /subjects"), "{message}");
 }
 
@@ -131,7 +131,7 @@ async fn a_cycle_of_references_is_an_error() {
         mock.inject(fault.path(&format!("/subjects/{subject}/")));
     }
     let client = registry_client(&mock, &[]);
-    let (kind, message) = shown(client.version("a", 1, CALL_TIMEOUT).await);
+    let (kind, message) = shown(client.version("a", 1, false, CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Schema);
     assert!(message.contains("it refers to itself"), "{message}");
     // A chain without an end is a response to each request.
@@ -139,7 +139,7 @@ async fn a_cycle_of_references_is_an_error() {
         let fault = body("application/json", &document("x", &format!("chain{}", number + 1)));
         mock.inject(RegistryFault::always(fault).path(&format!("/subjects/chain{number}/")));
     }
-    let (_, message) = shown(client.version("chain0", 1, CALL_TIMEOUT).await);
+    let (_, message) = shown(client.version("chain0", 1, false, CALL_TIMEOUT).await);
     assert!(message.contains("longer than 32"), "{message}");
     // Each level twice: two to the power of the depth.
     for number in 0..31 {
@@ -148,7 +148,7 @@ async fn a_cycle_of_references_is_an_error() {
         let fault = body("application/json", if number == 30 { r#"{"schema":"x"}"# } else { &text });
         mock.inject(RegistryFault::always(fault).path(&format!("/subjects/wide{number}/")));
     }
-    let (_, message) = shown(client.version("wide0", 1, CALL_TIMEOUT).await);
+    let (_, message) = shown(client.version("wide0", 1, false, CALL_TIMEOUT).await);
     assert!(message.contains("more than 10000 schemas"), "{message}");
 }
 
@@ -157,7 +157,7 @@ async fn a_closed_client_says_so() {
     let mock = registry().await;
     let client = registry_client(&mock, &[]);
     client.close();
-    let (kind, message) = shown(client.subjects(CALL_TIMEOUT).await);
+    let (kind, message) = shown(client.subjects(&SubjectFilter::default(), CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Closed, "{message}");
     assert!(mock.requests().is_empty());
 }

@@ -6,6 +6,7 @@ use crate::support::panics::{capture_log, captured_log};
 use crate::support::registry::*;
 use crate::support::*;
 use ottla_client::Kind;
+use ottla_client::schema_registry::SubjectFilter;
 use ottla_mock::schema_registry::{RegistryFault, RegistryReaction};
 use ottla_schema::SchemaId;
 use tokio::time::Instant;
@@ -95,7 +96,7 @@ async fn if_all_addresses_fail_the_error_names_each() {
     one.stop().await.unwrap();
     other.inject(RegistryFault::always(status(503, None)));
     let client = try_registry_client(&format!("{},{}", one.url(), other.url()), &[]).unwrap();
-    let (kind, message) = shown(client.subjects(ms(1_000)).await);
+    let (kind, message) = shown(client.subjects(&SubjectFilter::default(), ms(1_000)).await);
     assert_eq!(kind, Kind::Timeout);
     assert!(message.contains(&format!("{}: ", one.url())), "{message}");
     assert!(
@@ -112,7 +113,7 @@ async fn an_attempt_that_the_deadline_ends_does_not_hide_the_failure_before_it()
     other.inject(RegistryFault::always(status(500, None)));
     let client = try_registry_client(&format!("{},{}", one.url(), other.url()), &[]).unwrap();
     let started = Instant::now();
-    let (kind, message) = shown(client.subjects(ms(3_000)).await);
+    let (kind, message) = shown(client.subjects(&SubjectFilter::default(), ms(3_000)).await);
     assert_eq!((kind, started.elapsed()), (Kind::Timeout, ms(3_000)));
     let begin = format!(
         "listing the subjects did not succeed within 3000 ms: {} returned status 503 (error 50001: \"later\"); {} returned status 500",
@@ -144,13 +145,13 @@ async fn a_failing_look_up_is_not_repeated_at_once() {
 async fn a_registration_ends_the_memory_of_what_was_missing() {
     let mock = registry().await;
     let client = registry_client(&mock, &[]);
-    assert!(client.lookup("s", &avro(AVRO), CALL_TIMEOUT).await.is_err());
+    assert!(client.lookup("s", &avro(AVRO), false, CALL_TIMEOUT).await.is_err());
     assert!(client.latest("s", CALL_TIMEOUT).await.is_err());
-    client.register("s", &avro(AVRO), CALL_TIMEOUT).await.unwrap();
-    assert_eq!(client.lookup("s", &avro(AVRO), CALL_TIMEOUT).await.unwrap().version, Some(1));
+    client.register("s", &avro(AVRO), false, CALL_TIMEOUT).await.unwrap();
+    assert_eq!(client.lookup("s", &avro(AVRO), false, CALL_TIMEOUT).await.unwrap().version, Some(1));
     assert_eq!(client.latest("s", CALL_TIMEOUT).await.unwrap().version, Some(1));
     let changed = AVRO.replace("long", "double");
-    client.register("s", &avro(&changed), CALL_TIMEOUT).await.unwrap();
+    client.register("s", &avro(&changed), false, CALL_TIMEOUT).await.unwrap();
     assert_eq!(client.latest("s", CALL_TIMEOUT).await.unwrap().version, Some(2));
 }
 
@@ -159,14 +160,14 @@ async fn a_registration_without_a_response_may_be_done_and_repeating_it_is_safe(
     let mock = registry().await;
     let client = registry_client(&mock, &[]);
     mock.inject(RegistryFault::once(RegistryReaction::DisconnectAfterHandling));
-    let entry = client.register("s", &avro(AVRO), CALL_TIMEOUT).await.unwrap();
+    let entry = client.register("s", &avro(AVRO), false, CALL_TIMEOUT).await.unwrap();
     assert_eq!((entry.id, entry.version), (Some(1), Some(1)));
     assert_eq!(mock.request_count(Some("POST"), "/subjects/s/versions"), 2);
     mock.inject(RegistryFault::always(RegistryReaction::DisconnectAfterHandling));
-    let failed = client.register("t", &avro(AVRO), ms(2_000)).await.unwrap_err();
+    let failed = client.register("t", &avro(AVRO), false, ms(2_000)).await.unwrap_err();
     assert!(failed.is_maybe_done(), "{failed}");
     mock.stop().await.unwrap();
-    let failed = client.register("u", &avro(AVRO), ms(2_000)).await.unwrap_err();
+    let failed = client.register("u", &avro(AVRO), false, ms(2_000)).await.unwrap_err();
     assert!(!failed.is_maybe_done(), "{failed}");
 }
 

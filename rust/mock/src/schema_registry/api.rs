@@ -2,6 +2,8 @@
 //!
 //! Invariant: errors have Confluent's statuses and codes.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -14,6 +16,7 @@ use super::failure::RegistryFailure;
 use super::levels::CompatibilityLevel;
 use super::query::Query;
 use super::state::{Listed, RegistryState, StoredSchema};
+use super::subject_names::{context_of, has_prefix, normal_name};
 
 type Outcome = Result<Value, RegistryFailure>;
 
@@ -55,24 +58,29 @@ pub(super) fn handle(state: &mut RegistryState, request: &ApiRequest<'_>) -> Out
         ["subjects"] if request.method == "GET" => {
             let prefix = query.text("subjectPrefix").unwrap_or_default();
             let mut found = state.subjects(query.listed());
-            found.retain(|subject| subject.starts_with(prefix));
+            found.retain(|subject| has_prefix(subject, prefix));
             Ok(json!(query.page(found)))
         }
-        ["subjects", subject] => in_subjects(state, request, &query, subject),
-        ["subjects", subject, "versions", rest @ ..] => versions(state, request, &query, subject, rest),
+        ["subjects", subject] => in_subjects(state, request, &query, normal_name(subject)),
+        ["subjects", subject, "versions", rest @ ..] => {
+            versions(state, request, &query, normal_name(subject), rest)
+        }
         ["compatibility", "subjects", subject, "versions", rest @ ..]
             if request.method == "POST" && rest.len() < 2 =>
         {
             let which = rest.first().map(|version| which(version)).transpose()?;
-            let differences = state.check(subject, which, &schema_of(request.body)?)?;
+            let differences = state.check(normal_name(subject), which, &schema_of(request.body)?)?;
             let mut found = json!({"is_compatible": differences.is_empty()});
             if query.flag("verbose") {
                 found["messages"] = differences.into();
             }
             Ok(found)
         }
+        ["contexts"] if request.method == "GET" => Ok(json!(contexts(state, query.listed()))),
         ["config"] => config(state, request, &query, None),
-        ["config", subject] => config(state, request, &query, Some(subject)),
+        ["config", subject] => config(state, request, &query, Some(normal_name(subject))),
+        ["mode"] => mode(state, request, &query, None),
+        ["mode", subject] => mode(state, request, &query, Some(normal_name(subject))),
         _ => Err(RegistryFailure::no_route()),
     }
 }
@@ -100,7 +108,8 @@ fn schemas(state: &RegistryState, request: &ApiRequest<'_>, query: &Query, path:
 fn in_subjects(state: &mut RegistryState, request: &ApiRequest<'_>, query: &Query, subject: &str) -> Outcome {
     match request.method {
         "POST" => {
-            let found = state.lookup(subject, &schema_of(request.body)?, query.listed());
+            let found =
+                state.lookup(subject, &schema_of(request.body)?, query.listed(), query.flag("normalize"));
             found.map(|schema| in_subject(&schema))
         }
         "DELETE" => {
@@ -121,7 +130,8 @@ fn versions(
     match (request.method, path) {
         ("GET", []) => state.versions(subject, query.listed()).map(|found| json!(query.page(found))),
         ("POST", []) => {
-            let registered = state.register_compatible(subject, schema_of(request.body)?);
+            let registered =
+                state.register_compatible(subject, schema_of(request.body)?, query.flag("normalize"));
             registered.map(|found| json!({"id": found.id}))
         }
         ("GET", [version]) => {
@@ -151,8 +161,9 @@ fn config(
     let missing = || RegistryFailure::no_level(subject.unwrap_or_default());
     match request.method {
         "GET" => {
-            let global = if query.flag("defaultToGlobal") { state.levels.own(None) } else { None };
-            state.levels.own(subject).or(global).map(shown).ok_or_else(missing)
+            let inherited = subject.filter(|_| query.flag("defaultToGlobal"));
+            let inherited = inherited.map(|subject| state.levels.inherited(subject));
+            state.levels.own(subject).or(inherited).map(shown).ok_or_else(missing)
         }
         "PUT" => {
             let document = json_of(request.body)?;
@@ -170,6 +181,40 @@ fn config(
             .ok_or_else(|| RegistryFailure::no_subject(subject.unwrap_or_default())),
         _ => Err(RegistryFailure::no_route()),
     }
+}
+
+fn mode(
+    state: &mut RegistryState,
+    request: &ApiRequest<'_>,
+    query: &Query,
+    subject: Option<&str>,
+) -> Outcome {
+    let shown = |mode: &str| json!({"mode": mode});
+    match (request.method, subject) {
+        ("GET", _) => {
+            let inherited = subject.filter(|_| query.flag("defaultToGlobal"));
+            let inherited = inherited.map(|subject| state.modes.inherited(subject));
+            let found = state.modes.own(subject).or(inherited).map(shown);
+            found.ok_or_else(|| RegistryFailure::no_mode(subject.unwrap_or_default()))
+        }
+        ("PUT", _) => {
+            let document = json_of(request.body)?;
+            let mode = document.get("mode").and_then(Value::as_str).unwrap_or_default();
+            state.set_mode(subject, mode, query.flag("force"))?;
+            Ok(document)
+        }
+        ("DELETE", Some(subject)) => {
+            state.modes.reset(subject).map(shown).ok_or_else(|| RegistryFailure::no_subject(subject))
+        }
+        _ => Err(RegistryFailure::no_route()),
+    }
+}
+
+/// The contexts that have subjects, and the default one.
+fn contexts(state: &RegistryState, listed: Listed) -> BTreeSet<String> {
+    let subjects = state.subjects(listed);
+    let named = subjects.iter().map(|subject| context_of(subject).trim_matches(':').to_owned());
+    named.chain([".".to_owned()]).collect()
 }
 
 /// Handles a request to Apicurio's own API.

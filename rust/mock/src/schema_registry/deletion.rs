@@ -24,6 +24,7 @@ impl RegistryState {
         which: Which,
         is_permanent: bool,
     ) -> Result<i32, RegistryFailure> {
+        self.check_mode(subject, false)?;
         self.check_subject(subject, is_permanent)?;
         // The latest one is the latest alive.
         let listed = if matches!(which, Which::Latest) { Listed::Alive } else { Listed::All };
@@ -43,12 +44,13 @@ impl RegistryState {
         Ok(number)
     }
 
-    /// Deletes a subject. Returns the versions that it had.
+    /// Deletes a subject, and its level and mode. Returns the versions that it had.
     pub(super) fn request_subject_deletion(
         &mut self,
         subject: &str,
         is_permanent: bool,
     ) -> Result<Vec<i32>, RegistryFailure> {
+        self.check_mode(subject, false)?;
         self.check_subject(subject, is_permanent)?;
         if is_permanent && self.listed(subject, Listed::Alive).next().is_some() {
             return Err(RegistryFailure::subject_not_deleted(subject));
@@ -62,6 +64,8 @@ impl RegistryState {
         } else {
             self.versions_mut(subject).iter_mut().for_each(|version| version.is_deleted = true);
         }
+        self.levels.reset(Some(subject));
+        self.modes.reset(subject);
         Ok(numbers)
     }
 

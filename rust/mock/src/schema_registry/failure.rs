@@ -63,6 +63,11 @@ impl RegistryFailure {
         Self::new(404, 40408, message)
     }
 
+    pub(super) fn no_mode(subject: &str) -> Self {
+        let message = format!("Subject '{subject}' does not have subject-level mode configured");
+        Self::new(404, 40409, message)
+    }
+
     pub(super) fn incompatible(subject: &str, differences: &[String]) -> Self {
         let details = differences.join("; ");
         let message = format!(
@@ -79,6 +84,16 @@ impl RegistryFailure {
         let message = "Invalid compatibility level. Valid values are none, backward, forward, full, \
                        backward_transitive, forward_transitive, and full_transitive";
         Self::new(422, 42203, message)
+    }
+
+    pub(super) fn invalid_mode() -> Self {
+        let message =
+            "Invalid mode. Valid values are READWRITE, READONLY, READONLY_OVERRIDE, IMPORT, and FORWARD";
+        Self::new(422, 42204, message)
+    }
+
+    pub(super) fn not_permitted(message: &str) -> Self {
+        Self::new(422, 42205, message)
     }
 
     pub(super) fn referenced(subject: &str, version: i32) -> Self {

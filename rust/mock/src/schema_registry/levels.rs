@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use super::failure::RegistryFailure;
+use super::subject_names::context_of;
 
 /// Which changes a subject accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,9 +83,14 @@ impl Levels {
         }
     }
 
+    /// The level that a subject without its own one has: that of its context, or the global one.
+    pub(super) fn inherited(&self, subject: &str) -> CompatibilityLevel {
+        self.own(Some(&context_of(subject))).unwrap_or(self.global)
+    }
+
     /// The level that decides for a subject.
     pub(super) fn effective(&self, subject: &str) -> CompatibilityLevel {
-        self.own(Some(subject)).unwrap_or(self.global)
+        self.own(Some(subject)).unwrap_or_else(|| self.inherited(subject))
     }
 
     pub(super) fn set(&mut self, subject: Option<&str>, level: CompatibilityLevel) {

@@ -3,8 +3,8 @@
 //!
 //! - [`MockRegistry`] starts, stops and inspects it; [`MockRegistryConfig`] is its configuration.
 //! - `state` is subjects and versions, without I/O, and `schemas` the schemas of all of them. `validity` decides
-//!   which schemas can be registered, with `avro` and `json_schema`; `levels` and `compatibility` which changes a
-//!   subject accepts; `deletion` what can be deleted.
+//!   which schemas can be registered, with `avro` and `json_schema`; `levels`, `modes`, `mode_rules` and `compatibility` which
+//!   changes a subject accepts; `deletion` what can be deleted. `subject_names` are names with a context.
 //! - `api` is the routes, functions from request and state to response, with `query`, `documents` and `failure`.
 //!   `server` accepts connections. `fault` defines faults and decides which hit a request.
 //!
@@ -20,10 +20,13 @@ mod failure;
 mod fault;
 mod json_schema;
 mod levels;
+mod mode_rules;
+mod modes;
 mod query;
 mod schemas;
 mod server;
 mod state;
+mod subject_names;
 mod validity;
 
 use std::io;

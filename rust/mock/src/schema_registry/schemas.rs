@@ -42,6 +42,27 @@ impl SchemaDocument {
         self.schema_type == other.schema_type && self.references == other.references && is_same_text()
     }
 
+    /// What two ways to write a schema have in common: white space, the order of keys and of references do not count,
+    /// nor comments in Protobuf.
+    pub(super) fn normalized(&self) -> (String, String, Vec<String>) {
+        let text = match self.schema_type.as_str() {
+            "PROTOBUF" => {
+                let lines = self.text.lines().map(|line| line.split("//").next().unwrap_or_default());
+                lines.flat_map(str::split_whitespace).collect()
+            }
+            _ => serde_json::from_str::<Value>(&self.text).map_or_else(
+                |_| self.text.clone(),
+                |mut document| {
+                    qualify(&mut document);
+                    document.to_string()
+                },
+            ),
+        };
+        let mut references: Vec<String> = self.references.iter().map(|it| format!("{it:?}")).collect();
+        references.sort_unstable();
+        (self.schema_type.clone(), text, references)
+    }
+
     /// A GUID that depends on the schema alone, as Confluent's.
     fn guid(&self) -> String {
         let Self { schema_type, text, references } = self;
@@ -54,6 +75,18 @@ impl SchemaDocument {
             out.push_str(&format!("{byte:02x}"));
         }
         out
+    }
+}
+
+/// Writes the name of a named type of Avro in one form, with its namespace.
+fn qualify(document: &mut Value) {
+    let Some(fields) = document.as_object_mut() else { return };
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    if let (Some(name), Some(namespace)) = (text(fields.get("name")), text(fields.get("namespace")))
+        && !name.contains('.')
+    {
+        fields.insert("name".to_owned(), format!("{namespace}.{name}").into());
+        fields.remove("namespace");
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::failure::RegistryFailure;
 use super::levels::Levels;
+use super::modes::Modes;
 use super::schemas::{RegistryReference, Schema, SchemaDocument, Schemas};
 
 /// A schema in a subject.
@@ -51,6 +52,7 @@ pub(super) struct RegistryState {
     /// Subjects that refuse changes.
     strict: HashSet<String>,
     pub(super) levels: Levels,
+    pub(super) modes: Modes,
 }
 
 /// Which version of a subject a request is for.
@@ -84,9 +86,14 @@ impl RegistryState {
         &mut self,
         subject: &str,
         document: SchemaDocument,
+        normalize: bool,
     ) -> Result<StoredSchema, RegistryFailure> {
         self.validate(&document)?;
+        if normalize && let Ok(found) = self.lookup(subject, &document, Listed::Alive, true) {
+            return Ok(found);
+        }
         if self.alive_version(subject, &document).is_none() {
+            self.check_mode(subject, true)?;
             let differences = self.differences_from_earlier(subject, &document)?;
             if !differences.is_empty() {
                 return Err(RegistryFailure::incompatible(subject, &differences));
@@ -180,10 +187,14 @@ impl RegistryState {
         subject: &str,
         document: &SchemaDocument,
         listed: Listed,
+        normalize: bool,
     ) -> Result<StoredSchema, RegistryFailure> {
         self.versions(subject, listed)?;
         self.validate(document)?;
-        let found = self.listed(subject, listed).find(|it| it.schema.document.is_same(document));
+        let is_same = |known: &SchemaDocument| {
+            known.is_same(document) || (normalize && known.normalized() == document.normalized())
+        };
+        let found = self.listed(subject, listed).find(|it| is_same(&it.schema.document));
         found.map(|it| stored(subject, it)).ok_or_else(RegistryFailure::no_schema)
     }
 

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use ottla_client::schema_registry::SchemaEntry;
+use ottla_client::schema_registry::{SchemaEntry, SubjectFilter};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::docs::docs;
 use super::registry_handle::RegistryHandle;
-use super::registry_ops::{self, Wanted, schema_id};
+use super::registry_ops::{self, SettingChange, Wanted, schema_id};
 use super::schema::{Compatibility, Schema};
+use super::setting::RegistrySetting;
 use crate::asyncio::{FutureResult, start};
 use crate::convert::number;
 use crate::convert::renamed;
@@ -42,6 +43,11 @@ impl AsyncRegistry {
     fn find<'py>(&self, py: Python<'py>, wanted: Wanted, timeout: Option<f64>) -> FutureResult<'py> {
         let (registry, timeout) = self.handle.call(timeout)?;
         start(py, registry_ops::look_up(registry, wanted, timeout), schema_value)
+    }
+
+    fn change<'py>(&self, py: Python<'py>, change: SettingChange, timeout: Option<f64>) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        start(py, registry_ops::change(registry, change, timeout), |py, ()| Ok(py.None()))
     }
 }
 
@@ -91,15 +97,16 @@ impl AsyncRegistry {
     }
 
     #[doc = docs!(schema_by_version)]
-    #[pyo3(signature = (subject, version, *, timeout=None))]
+    #[pyo3(signature = (subject, version, *, deleted=false, timeout=None))]
     fn schema_by_version<'py>(
         &self,
         py: Python<'py>,
         subject: String,
         #[pyo3(from_py_with = number::version)] version: i32,
+        deleted: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        self.find(py, Wanted::Version(subject, version), timeout)
+        self.find(py, Wanted::Version(subject, version, deleted), timeout)
     }
 
     /// The old name of ``schema_by_version()``, which raises an ``AttributeError``.
@@ -109,40 +116,166 @@ impl AsyncRegistry {
     }
 
     #[doc = docs!(lookup)]
-    #[pyo3(signature = (subject, schema, *, timeout=None))]
+    #[pyo3(signature = (subject, schema, *, normalize=false, timeout=None))]
     fn lookup<'py>(
         &self,
         py: Python<'py>,
         subject: String,
         schema: &Bound<'_, Schema>,
+        normalize: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        self.find(py, Wanted::Registered(subject, schema.get().to_new()), timeout)
+        self.find(py, Wanted::Registered(subject, schema.get().to_new(), normalize), timeout)
     }
 
     #[doc = docs!(register)]
-    #[pyo3(signature = (subject, schema, *, timeout=None))]
+    #[pyo3(signature = (subject, schema, *, normalize=false, timeout=None))]
     fn register<'py>(
         &self,
         py: Python<'py>,
         subject: String,
         schema: &Bound<'_, Schema>,
+        normalize: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (registry, timeout) = self.handle.call(timeout)?;
         let schema = schema.get().to_new();
-        start(py, registry_ops::register(registry, subject, schema, timeout), schema_value)
+        start(py, registry_ops::register(registry, subject, schema, normalize, timeout), schema_value)
     }
 
     #[doc = docs!(subjects)]
-    #[pyo3(signature = (*, timeout=None))]
+    #[pyo3(signature = (*, prefix=None, deleted=false, timeout=None))]
     fn subjects<'py>(
         &self,
         py: Python<'py>,
+        prefix: Option<String>,
+        deleted: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (registry, timeout) = self.handle.call(timeout)?;
-        start(py, registry_ops::subjects(registry, timeout), |py, names| names.into_py_any(py))
+        let filter = SubjectFilter { prefix: prefix.unwrap_or_default(), with_deleted: deleted };
+        start(py, registry_ops::subjects(registry, filter, timeout), |py, found| found.into_py_any(py))
+    }
+
+    #[doc = docs!(versions)]
+    #[pyo3(signature = (subject, *, deleted=false, timeout=None))]
+    fn versions<'py>(
+        &self,
+        py: Python<'py>,
+        subject: String,
+        deleted: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        start(py, registry_ops::versions(registry, subject, deleted, timeout), |py, found| {
+            found.into_py_any(py)
+        })
+    }
+
+    #[doc = docs!(delete_version)]
+    #[pyo3(signature = (subject, version, *, permanent=false, timeout=None))]
+    fn delete_version<'py>(
+        &self,
+        py: Python<'py>,
+        subject: String,
+        #[pyo3(from_py_with = number::version)] version: i32,
+        permanent: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        start(py, registry_ops::delete_version(registry, subject, version, permanent, timeout), |py, ()| {
+            Ok(py.None())
+        })
+    }
+
+    #[doc = docs!(delete_subject)]
+    #[pyo3(signature = (subject, *, permanent=false, timeout=None))]
+    fn delete_subject<'py>(
+        &self,
+        py: Python<'py>,
+        subject: String,
+        permanent: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        start(py, registry_ops::delete_subject(registry, subject, permanent, timeout), |py, found| {
+            found.into_py_any(py)
+        })
+    }
+
+    #[doc = docs!(compatibility_level)]
+    #[pyo3(signature = (subject=None, *, timeout=None))]
+    fn compatibility_level<'py>(
+        &self,
+        py: Python<'py>,
+        subject: Option<String>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        start(py, registry_ops::compatibility_level(registry, subject, timeout), |py, found| {
+            RegistrySetting::from(found).into_py_any(py)
+        })
+    }
+
+    #[doc = docs!(set_compatibility_level)]
+    #[pyo3(signature = (level, subject=None, *, timeout=None))]
+    fn set_compatibility_level<'py>(
+        &self,
+        py: Python<'py>,
+        level: String,
+        subject: Option<String>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        self.change(py, SettingChange::SetLevel(level, subject), timeout)
+    }
+
+    #[doc = docs!(delete_compatibility_level)]
+    #[pyo3(signature = (subject=None, *, timeout=None))]
+    fn delete_compatibility_level<'py>(
+        &self,
+        py: Python<'py>,
+        subject: Option<String>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        self.change(py, SettingChange::DeleteLevel(subject), timeout)
+    }
+
+    #[doc = docs!(mode)]
+    #[pyo3(signature = (subject=None, *, timeout=None))]
+    fn mode<'py>(
+        &self,
+        py: Python<'py>,
+        subject: Option<String>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        start(py, registry_ops::mode(registry, subject, timeout), |py, found| {
+            RegistrySetting::from(found).into_py_any(py)
+        })
+    }
+
+    #[doc = docs!(set_mode)]
+    #[pyo3(signature = (mode, subject=None, *, force=false, timeout=None))]
+    fn set_mode<'py>(
+        &self,
+        py: Python<'py>,
+        mode: String,
+        subject: Option<String>,
+        force: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        self.change(py, SettingChange::SetMode { mode, subject, force }, timeout)
+    }
+
+    #[doc = docs!(delete_mode)]
+    #[pyo3(signature = (subject, *, timeout=None))]
+    fn delete_mode<'py>(
+        &self,
+        py: Python<'py>,
+        subject: String,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        self.change(py, SettingChange::DeleteMode(subject), timeout)
     }
 
     #[doc = docs!(check_compatibility)]

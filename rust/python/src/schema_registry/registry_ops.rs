@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::schema_registry::{Compatibility, NewSchema, SchemaEntry, SchemaRegistry};
+use ottla_client::schema_registry::{
+    Compatibility, NewSchema, RegistrySetting, SchemaEntry, SchemaRegistry, SubjectFilter,
+};
 use ottla_client::{Error, Kind, Result};
 use ottla_schema::SchemaId;
 use pyo3::prelude::*;
@@ -15,9 +17,10 @@ use crate::convert::number;
 pub(super) enum Wanted {
     Id(SchemaId),
     Latest(String),
-    Version(String, i32),
-    /// The version under which a schema is registered.
-    Registered(String, NewSchema),
+    /// With whether it may be one that was deleted softly.
+    Version(String, i32, bool),
+    /// The version under which a schema, normalized or not, is registered.
+    Registered(String, NewSchema, bool),
 }
 
 /// Converts an id: a number, or a GUID as text.
@@ -47,12 +50,22 @@ pub(super) async fn look_up(
     match wanted {
         Wanted::Id(id) => registry.entry(id, timeout).await,
         Wanted::Latest(subject) => registry.latest(&subject, timeout).await,
-        Wanted::Version(_, version) if version < 1 => {
-            Err(Error::new(Kind::Config, format!("version is {version}: versions begin with 1")))
+        Wanted::Version(subject, version, deleted) => {
+            check_version(version)?;
+            registry.version(&subject, version, deleted, timeout).await
         }
-        Wanted::Version(subject, version) => registry.version(&subject, version, timeout).await,
-        Wanted::Registered(subject, schema) => registry.lookup(&subject, &schema, timeout).await,
+        Wanted::Registered(subject, schema, normalize) => {
+            registry.lookup(&subject, &schema, normalize, timeout).await
+        }
     }
+}
+
+/// A change of a setting: of the subject, or of the registry itself.
+pub(super) enum SettingChange {
+    SetLevel(String, Option<String>),
+    DeleteLevel(Option<String>),
+    SetMode { mode: String, subject: Option<String>, force: bool },
+    DeleteMode(String),
 }
 
 /// Registers a schema.
@@ -60,14 +73,96 @@ pub(super) async fn register(
     registry: Arc<SchemaRegistry>,
     subject: String,
     schema: NewSchema,
+    normalize: bool,
     timeout: Duration,
 ) -> Result<Arc<SchemaEntry>> {
-    registry.register(&subject, &schema, timeout).await
+    registry.register(&subject, &schema, normalize, timeout).await
 }
 
 /// Lists the subjects.
-pub(super) async fn subjects(registry: Arc<SchemaRegistry>, timeout: Duration) -> Result<Vec<String>> {
-    registry.subjects(timeout).await
+pub(super) async fn subjects(
+    registry: Arc<SchemaRegistry>,
+    filter: SubjectFilter,
+    timeout: Duration,
+) -> Result<Vec<String>> {
+    registry.subjects(&filter, timeout).await
+}
+
+/// Lists the versions of a subject.
+pub(super) async fn versions(
+    registry: Arc<SchemaRegistry>,
+    subject: String,
+    deleted: bool,
+    timeout: Duration,
+) -> Result<Vec<i32>> {
+    registry.versions(&subject, deleted, timeout).await
+}
+
+/// Deletes a version.
+pub(super) async fn delete_version(
+    registry: Arc<SchemaRegistry>,
+    subject: String,
+    version: i32,
+    permanent: bool,
+    timeout: Duration,
+) -> Result<()> {
+    check_version(version)?;
+    registry.delete_version(&subject, version, permanent, timeout).await
+}
+
+/// Deletes a subject.
+pub(super) async fn delete_subject(
+    registry: Arc<SchemaRegistry>,
+    subject: String,
+    permanent: bool,
+    timeout: Duration,
+) -> Result<Vec<i32>> {
+    registry.delete_subject(&subject, permanent, timeout).await
+}
+
+/// Looks up a level of compatibility.
+pub(super) async fn compatibility_level(
+    registry: Arc<SchemaRegistry>,
+    subject: Option<String>,
+    timeout: Duration,
+) -> Result<RegistrySetting> {
+    registry.compatibility_level(subject.as_deref(), timeout).await
+}
+
+/// Looks up a mode.
+pub(super) async fn mode(
+    registry: Arc<SchemaRegistry>,
+    subject: Option<String>,
+    timeout: Duration,
+) -> Result<RegistrySetting> {
+    registry.mode(subject.as_deref(), timeout).await
+}
+
+/// Changes a setting.
+pub(super) async fn change(
+    registry: Arc<SchemaRegistry>,
+    change: SettingChange,
+    timeout: Duration,
+) -> Result<()> {
+    match change {
+        SettingChange::SetLevel(level, subject) => {
+            registry.set_compatibility_level(&level, subject.as_deref(), timeout).await
+        }
+        SettingChange::DeleteLevel(subject) => {
+            registry.delete_compatibility_level(subject.as_deref(), timeout).await
+        }
+        SettingChange::SetMode { mode, subject, force } => {
+            registry.set_mode(&mode, subject.as_deref(), force, timeout).await
+        }
+        SettingChange::DeleteMode(subject) => registry.delete_mode(&subject, timeout).await,
+    }
+}
+
+fn check_version(version: i32) -> Result<()> {
+    match version {
+        1.. => Ok(()),
+        _ => Err(Error::new(Kind::Config, format!("version is {version}: versions begin with 1"))),
+    }
 }
 
 /// Checks a schema against a version.

@@ -1,12 +1,14 @@
 //! `Registry`, for threads.
 
+use ottla_client::schema_registry::SubjectFilter;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::docs::docs;
 use super::registry_handle::RegistryHandle;
-use super::registry_ops::{self, Wanted, schema_id};
+use super::registry_ops::{self, SettingChange, Wanted, schema_id};
 use super::schema::{Compatibility, Schema};
+use super::setting::RegistrySetting;
 use crate::convert::number;
 use crate::convert::renamed;
 use crate::runtime::wait_for;
@@ -42,6 +44,11 @@ impl Registry {
         let (registry, timeout) = self.handle.call(timeout)?;
         let entry = wait_for(py, registry_ops::look_up(registry, wanted, timeout))?;
         Ok(Schema::from(&*entry))
+    }
+
+    fn change(&self, py: Python<'_>, change: SettingChange, timeout: Option<f64>) -> PyResult<()> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        wait_for(py, registry_ops::change(registry, change, timeout))
     }
 }
 
@@ -87,15 +94,16 @@ impl Registry {
     }
 
     #[doc = docs!(schema_by_version)]
-    #[pyo3(signature = (subject, version, *, timeout=None))]
+    #[pyo3(signature = (subject, version, *, deleted=false, timeout=None))]
     fn schema_by_version(
         &self,
         py: Python<'_>,
         subject: String,
         #[pyo3(from_py_with = number::version)] version: i32,
+        deleted: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Schema> {
-        self.find(py, Wanted::Version(subject, version), timeout)
+        self.find(py, Wanted::Version(subject, version, deleted), timeout)
     }
 
     /// The old name of ``schema_by_version()``, which raises an ``AttributeError``.
@@ -105,40 +113,159 @@ impl Registry {
     }
 
     #[doc = docs!(lookup)]
-    #[pyo3(signature = (subject, schema, *, timeout=None))]
+    #[pyo3(signature = (subject, schema, *, normalize=false, timeout=None))]
     fn lookup(
         &self,
         py: Python<'_>,
         subject: String,
         schema: &Bound<'_, Schema>,
+        normalize: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Schema> {
-        self.find(py, Wanted::Registered(subject, schema.get().to_new()), timeout)
+        self.find(py, Wanted::Registered(subject, schema.get().to_new(), normalize), timeout)
     }
 
     #[doc = docs!(register)]
-    #[pyo3(signature = (subject, schema, *, timeout=None))]
+    #[pyo3(signature = (subject, schema, *, normalize=false, timeout=None))]
     fn register(
         &self,
         py: Python<'_>,
         subject: String,
         schema: &Bound<'_, Schema>,
+        normalize: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Schema> {
         let (registry, timeout) = self.handle.call(timeout)?;
-        let entry = wait_for(py, registry_ops::register(registry, subject, schema.get().to_new(), timeout))?;
+        let entry = wait_for(
+            py,
+            registry_ops::register(registry, subject, schema.get().to_new(), normalize, timeout),
+        )?;
         Ok(Schema::from(&*entry))
     }
 
     #[doc = docs!(subjects)]
-    #[pyo3(signature = (*, timeout=None))]
+    #[pyo3(signature = (*, prefix=None, deleted=false, timeout=None))]
     fn subjects(
         &self,
         py: Python<'_>,
+        prefix: Option<String>,
+        deleted: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Vec<String>> {
         let (registry, timeout) = self.handle.call(timeout)?;
-        wait_for(py, registry_ops::subjects(registry, timeout))
+        let filter = SubjectFilter { prefix: prefix.unwrap_or_default(), with_deleted: deleted };
+        wait_for(py, registry_ops::subjects(registry, filter, timeout))
+    }
+
+    #[doc = docs!(versions)]
+    #[pyo3(signature = (subject, *, deleted=false, timeout=None))]
+    fn versions(
+        &self,
+        py: Python<'_>,
+        subject: String,
+        deleted: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Vec<i32>> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        wait_for(py, registry_ops::versions(registry, subject, deleted, timeout))
+    }
+
+    #[doc = docs!(delete_version)]
+    #[pyo3(signature = (subject, version, *, permanent=false, timeout=None))]
+    fn delete_version(
+        &self,
+        py: Python<'_>,
+        subject: String,
+        #[pyo3(from_py_with = number::version)] version: i32,
+        permanent: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        wait_for(py, registry_ops::delete_version(registry, subject, version, permanent, timeout))
+    }
+
+    #[doc = docs!(delete_subject)]
+    #[pyo3(signature = (subject, *, permanent=false, timeout=None))]
+    fn delete_subject(
+        &self,
+        py: Python<'_>,
+        subject: String,
+        permanent: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Vec<i32>> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        wait_for(py, registry_ops::delete_subject(registry, subject, permanent, timeout))
+    }
+
+    #[doc = docs!(compatibility_level)]
+    #[pyo3(signature = (subject=None, *, timeout=None))]
+    fn compatibility_level(
+        &self,
+        py: Python<'_>,
+        subject: Option<String>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<RegistrySetting> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        Ok(wait_for(py, registry_ops::compatibility_level(registry, subject, timeout))?.into())
+    }
+
+    #[doc = docs!(set_compatibility_level)]
+    #[pyo3(signature = (level, subject=None, *, timeout=None))]
+    fn set_compatibility_level(
+        &self,
+        py: Python<'_>,
+        level: String,
+        subject: Option<String>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
+        self.change(py, SettingChange::SetLevel(level, subject), timeout)
+    }
+
+    #[doc = docs!(delete_compatibility_level)]
+    #[pyo3(signature = (subject=None, *, timeout=None))]
+    fn delete_compatibility_level(
+        &self,
+        py: Python<'_>,
+        subject: Option<String>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
+        self.change(py, SettingChange::DeleteLevel(subject), timeout)
+    }
+
+    #[doc = docs!(mode)]
+    #[pyo3(signature = (subject=None, *, timeout=None))]
+    fn mode(
+        &self,
+        py: Python<'_>,
+        subject: Option<String>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<RegistrySetting> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        Ok(wait_for(py, registry_ops::mode(registry, subject, timeout))?.into())
+    }
+
+    #[doc = docs!(set_mode)]
+    #[pyo3(signature = (mode, subject=None, *, force=false, timeout=None))]
+    fn set_mode(
+        &self,
+        py: Python<'_>,
+        mode: String,
+        subject: Option<String>,
+        force: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
+        self.change(py, SettingChange::SetMode { mode, subject, force }, timeout)
+    }
+
+    #[doc = docs!(delete_mode)]
+    #[pyo3(signature = (subject, *, timeout=None))]
+    fn delete_mode(
+        &self,
+        py: Python<'_>,
+        subject: String,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
+        self.change(py, SettingChange::DeleteMode(subject), timeout)
     }
 
     #[doc = docs!(check_compatibility)]
