@@ -36,6 +36,7 @@ from ottla.admin import (
 )
 from ottla.cli.brokers import BrokerDocument
 from ottla.cli.completion import Completion
+from ottla.cli.configs.diff import ConfigsDiffDocument
 from ottla.cli.consume.output import JsonRecord
 from ottla.cli.doctor import DoctorReport
 from ottla.cli.groups.all_lags import GroupLag
@@ -47,10 +48,15 @@ from ottla.cli.output import Changes, TopicPartition
 from ottla.cli.produce import Produced
 from ottla.cli.profile_list import Profile
 from ottla.cli.quotas import EntityQuotas
+from ottla.cli.registry.compatibility import Compatibility
+from ottla.cli.registry.diff import SchemaDifference
+from ottla.cli.registry.schemas import SchemaDocument
+from ottla.cli.registry.subjects import Subject
 from ottla.cli.schema import VERSION
 from ottla.cli.tokens import CreatedToken, Token
 from ottla.cli.topics.describe import DescribedTopic
 from ottla.cli.topics.listing import ListedTopic
+from ottla.cli.topics.top_rows import TopDocument
 from ottla.cli.topology import TopologyDocument
 from ottla.cli.transactions.describe import DescribedTransaction, OpenTransactionDocument
 from ottla.cli.transactions.listing import ListedTransaction
@@ -79,6 +85,7 @@ CHANGES = [
     "quorum remove-voter",
     "quotas set",
     "quotas unset",
+    "registry register",
     "tokens expire",
     "tokens renew",
     "topics add-partitions",
@@ -99,6 +106,7 @@ DOCUMENTS: dict[str, Any] = {
     "brokers": list[BrokerDocument],
     "completion": Completion,
     "configs describe": list[ConfigEntry],
+    "configs diff": ConfigsDiffDocument,
     "console": ConsoleAddress,
     "consume": JsonRecord,
     "doctor": DoctorReport,
@@ -113,12 +121,18 @@ DOCUMENTS: dict[str, Any] = {
     "profiles": list[Profile],
     "quorum describe": QuorumDescription,
     "quotas list": list[EntityQuotas],
+    "registry compatibility": Compatibility,
+    "registry diff": SchemaDifference,
+    "registry show": SchemaDocument,
+    "registry subjects": list[Subject],
+    "registry versions": list[SchemaDocument],
     "schema": list[str] | dict[str, Any],
     "tokens create": CreatedToken | Changes,
     "tokens list": list[Token],
     "topics describe": list[DescribedTopic],
     "topics list": list[ListedTopic],
     "topics reassignments": list[PartitionReassignment],
+    "topics top": TopDocument,
     "topology": TopologyDocument,
     "transactions describe": list[DescribedTransaction] | list[OpenTransactionDocument],
     "transactions list": list[ListedTransaction],
