@@ -12,7 +12,7 @@ import pytest
 import ottla
 from ottla.admin import Acl, SetPassword
 from ottla.cli import build_parser
-from ottla.cli.schema import names
+from ottla.cli.schema_files import names
 from ottla.testing import Fault, MockCluster
 from tests.mock.test_command_line_refusals import COMMANDS as REFUSED
 from tests.mock.test_command_line_refusals import run as run_text

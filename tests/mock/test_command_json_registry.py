@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ottla.cli.schema import names
+from ottla.cli.schema_files import names
 from ottla.testing import MockRegistry, RegistryFault
 from tests.mock.test_command_line_registry import SUBJECT, order, registered
 from tests.support.command import ottla_here

@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonschema
 
-from ottla.cli.schema import names, text_of
+from ottla.cli.schema_files import names, text_of
 from tests.support.command import CommandResult
 
 # They print the lines of Kafka's own clients.
