@@ -13,9 +13,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ottla import Admin
+from ottla._measurements.lag_trend import PartitionTrend, Trend
 from ottla.admin import GroupListing
 from ottla.admin.destinations import TopicPartition
-from ottla.cli.groups.trend import PartitionTrend, Trend
 from ottla.console import workers as cadences
 from ottla.console.group_samples import Sample, behind
 from ottla.console.group_trends import GroupTrends
