@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from ottla import Admin
-from ottla.admin.destinations import TopicPartition
+from ottla._measurements.write_rates import Sample, write_rates
+from ottla._measurements.write_samples import end_offsets, leader_sizes, log_dirs, replica_sizes
 from ottla.cli.messages import say_error
 from ottla.cli.options import connect, style
 from ottla.cli.packages import require
@@ -20,7 +21,6 @@ from ottla.cli.parsing import DURATION_HELP, add_match, matching, parse_duration
 from ottla.cli.resources import Subcommands, add_subcommand, admin, partition_name, show
 from ottla.cli.tables import Table, as_text
 from ottla.cli.topics.top_rows import table, top_document
-from ottla.cli.topics.write_rates import Sample, write_rates
 from ottla.errors import ConfigError, KafkaError
 
 _ONCE = "5s"
@@ -117,27 +117,15 @@ def _sample(
         if leader is None
     ]
     led = {each: leader for each, leader in leaders.items() if leader is not None}
-    found = client.list_offsets(
-        dict.fromkeys(led, "latest"), isolation_level="read_uncommitted", errors="return"
-    )
+    ends, failed = end_offsets(client, led)
     ends_time = time.monotonic()
-    ends: dict[TopicPartition, int] = {}
-    for each, end in found.items():
-        if isinstance(end, KafkaError):
-            problems.append(f"{partition_name(each)}: {end}")
-        elif end.offset is not None:
-            ends[each] = end.offset
-    sizes: dict[TopicPartition, int] = {}
-    log_dirs = client.describe_log_dirs(sorted({*led.values()}), errors="return")
+    problems += [f"{partition_name(each)}: {error}" for each, error in failed.items()]
+    directories, unknown = log_dirs(client, led.values())
     sizes_time = time.monotonic()
-    for broker, dirs in log_dirs.items():
-        if isinstance(dirs, KafkaError):
-            problems.append(f"the sizes on broker {broker} are unknown: {dirs}")
-            continue
-        for replica in (replica for each in dirs for replica in each.replicas):
-            where = replica.topic, replica.partition
-            if led.get(where) == broker and not replica.is_future:
-                sizes[where] = replica.size
+    problems += [
+        f"the sizes on broker {broker} are unknown: {error}" for broker, error in unknown.items()
+    ]
+    sizes = leader_sizes(replica_sizes(directories), led)
     return Sample(leaders, ends, ends_time, sizes, sizes_time, tuple(problems))
 
 

@@ -9,10 +9,10 @@ import argparse
 from typing import Any, Literal, TypedDict, cast
 
 from ottla._internal.text import counted
+from ottla._measurements.write_rates import Sample, WriteRate, WriteRates
 from ottla.cli.output import TopicPartition
 from ottla.cli.resources import partition_name, text
 from ottla.cli.tables import Table
-from ottla.cli.topics.write_rates import Sample, WriteRate, WriteRates
 from ottla.cli.units import number, size
 
 
