@@ -30,7 +30,6 @@ from typing import (
 from ottla.admin import (
     Acl,
     ConfigEntry,
-    FeaturesDescription,
     GroupDescription,
     GroupListing,
     PartitionReassignment,
@@ -41,6 +40,7 @@ from ottla.cli.completion import Completion
 from ottla.cli.configs.diff import ConfigsDiffDocument
 from ottla.cli.consume.output import JsonRecord
 from ottla.cli.doctor import DoctorReport
+from ottla.cli.features import FeaturesDescriptionDocument
 from ottla.cli.groups.all_lags import GroupLag
 from ottla.cli.groups.lag import NamedGroupLag
 from ottla.cli.groups.offsets import GroupOffsets
@@ -98,7 +98,7 @@ DOCUMENTS: dict[str, Any] = {
     "consume": JsonRecord,
     "doctor": DoctorReport,
     "error": Message,
-    "features list": FeaturesDescription,
+    "features list": FeaturesDescriptionDocument,
     "groups describe": list[GroupDescription],
     "groups lag": list[GroupLag] | list[NamedGroupLag],
     "groups list": list[GroupListing],
@@ -201,11 +201,13 @@ class _Definitions:
 
 
 def _attributes(kind: Any) -> dict[str, str]:
-    """Return the descriptions of a class's attributes."""
-    section = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
+    """Return the descriptions of a class's attributes; a subclass describes its own only."""
     return {
         name: " ".join(description.split()).rstrip(".").replace("``", "`").replace("None", "null")
-        for name, description in _ATTRIBUTE.findall(section)
+        for each in reversed(kind.__mro__)
+        for name, description in _ATTRIBUTE.findall(
+            inspect.cleandoc(each.__doc__ or "").partition("Attributes:\n")[2]
+        )
     }
 
 
