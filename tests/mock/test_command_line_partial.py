@@ -7,7 +7,7 @@ import time
 import pytest
 
 import ottla
-from ottla.admin import NewTopic
+from ottla.admin import NewTopic, SetPassword
 from ottla.admin.coordinator_topics import partition_of
 from ottla.cli.metadata_releases import LEVELS, METADATA_RELEASES
 from ottla.cli.suggestions import suggestion
@@ -194,6 +194,15 @@ def test_one_silent_broker_does_not_hide_the_features_of_the_others(
         assert len(found.errors) == 1
         with pytest.raises(KafkaError):
             admin.describe_features()
+
+
+def test_an_unknown_user_has_a_suggestion(run: str) -> None:
+    with ottla.Admin(run) as admin:
+        admin.alter_user_scram_credentials({"alice": [SetPassword("a password")]})
+    done = incomplete(run, "users delete-password alise --yes")
+    assert "did you mean alice?" in done.err
+    done = incomplete(run, "users delete-password zzz --yes")
+    assert "did you mean" not in done.err
 
 
 def test_partitions_of_coordinator_topics() -> None:
