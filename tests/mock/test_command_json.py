@@ -297,7 +297,8 @@ def test_an_unchanged_item_is_no_change(cluster: MockCluster) -> None:
 def test_records_that_are_not_written(cluster: MockCluster) -> None:
     cluster.inject(Fault.error("MESSAGE_TOO_LARGE"), api="Produce")
     document, errors = parsed("produce", run("produce", "-t orders", "-b", cluster.bootstrap), 1)
-    assert document == {"topic": "orders", "written_count": 0, "failed_count": 2}
+    counts = {"written_count": 0, "failed_count": 2, "unknown_count": 0}
+    assert document == {"topic": "orders", **counts}
     assert [each["name"] for each in errors] == ["MESSAGE_TOO_LARGE"] * 2
     assert errors[0]["item"]["topic"] == "orders"
 
