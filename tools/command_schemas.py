@@ -1,8 +1,9 @@
 """Writes the JSON Schemas of what commands print with ``--json``: python/ottla/cli/schemas/v1.
 
 Called by `make docs`; tests/unit/test_command_schemas.py checks that the files are current.
-Invariants: a schema is made from the types that the commands are checked against, and stands alone;
-it allows further fields, since these may be added within a version.
+Invariants: a schema is made from the types that the commands are checked against; a definition that
+several schemas have is written once, and `ottla schema` puts them together again; a schema allows
+further fields, since these may be added within a version.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import inspect
 import json
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import (
     Any,
@@ -28,7 +30,6 @@ from typing import (
 from ottla.admin import (
     Acl,
     ConfigEntry,
-    FeaturesDescription,
     GroupDescription,
     GroupListing,
     PartitionReassignment,
@@ -36,8 +37,10 @@ from ottla.admin import (
 )
 from ottla.cli.brokers import BrokerDocument
 from ottla.cli.completion import Completion
+from ottla.cli.configs.diff import ConfigsDiffDocument
 from ottla.cli.consume.output import JsonRecord
 from ottla.cli.doctor import DoctorReport
+from ottla.cli.features import FeaturesDescriptionDocument
 from ottla.cli.groups.all_lags import GroupLag
 from ottla.cli.groups.lag import NamedGroupLag
 from ottla.cli.groups.offsets import GroupOffsets
@@ -47,11 +50,16 @@ from ottla.cli.output import Changes, TopicPartition
 from ottla.cli.produce import Produced
 from ottla.cli.profile_list import Profile
 from ottla.cli.quotas import EntityQuotas
+from ottla.cli.registry.compatibility import Compatibility
+from ottla.cli.registry.diff import SchemaDifference
 from ottla.cli.registry.level import SubjectLevel
-from ottla.cli.schema import VERSION
+from ottla.cli.registry.schemas import SchemaDocument
+from ottla.cli.registry.subjects import Subject
+from ottla.cli.schema_files import LOCAL, SHARED, VERSION, references, schema_id
 from ottla.cli.tokens import CreatedToken, Token
 from ottla.cli.topics.describe import DescribedTopic
 from ottla.cli.topics.listing import ListedTopic
+from ottla.cli.topics.top_rows import TopDocument
 from ottla.cli.topology import TopologyDocument
 from ottla.cli.transactions.describe import DescribedTransaction, OpenTransactionDocument
 from ottla.cli.transactions.listing import ListedTransaction
@@ -61,53 +69,37 @@ from ottla.console.command import ConsoleAddress
 
 Schema: TypeAlias = dict[str, Any]
 FOLDER = Path(__file__).parent.parent / "python" / "ottla" / "cli" / "schemas" / VERSION
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SIMPLE = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
 _ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
-CHANGES = [
-    "acls create",
-    "acls delete",
-    "configs set",
-    "configs unset",
-    "features update",
-    "groups clone",
-    "groups delete",
-    "groups delete-offsets",
-    "groups remove-members",
-    "groups reset",
-    "quorum add-voter",
-    "quorum remove-voter",
-    "quotas set",
-    "quotas unset",
-    "registry delete",
-    "registry reset-level",
-    "registry set-level",
-    "tokens expire",
-    "tokens renew",
-    "topics add-partitions",
-    "topics clone",
-    "topics create",
-    "topics delete",
-    "topics delete-records",
-    "topics elect-leaders",
-    "topics reassign",
-    "transactions abort",
-    "users delete-password",
-    "users set-password",
-]
-"""The commands that only change something."""
+CHANGES = {
+    "acls": "create delete",
+    "configs": "set unset",
+    "features": "update",
+    "groups": "clone delete delete-offsets remove-members reset",
+    "quorum": "add-voter remove-voter",
+    "quotas": "set unset",
+    "registry": "delete register reset-level set-level",
+    "tokens": "expire renew",
+    "topics": "add-partitions clone create delete delete-records elect-leaders reassign",
+    "transactions": "abort",
+    "users": "delete-password set-password",
+}
+"""The commands that only change something, by their resources."""
 
 DOCUMENTS: dict[str, Any] = {
     "acls list": list[Acl],
     "brokers": list[BrokerDocument],
     "completion": Completion,
     "configs describe": list[ConfigEntry],
+    "configs diff": ConfigsDiffDocument,
     "console": ConsoleAddress,
     "consume": JsonRecord,
     "doctor": DoctorReport,
     "error": Message,
-    "features list": FeaturesDescription,
+    "features list": FeaturesDescriptionDocument,
     "groups describe": list[GroupDescription],
     "groups lag": list[GroupLag] | list[NamedGroupLag],
     "groups list": list[GroupListing],
@@ -117,19 +109,25 @@ DOCUMENTS: dict[str, Any] = {
     "profiles": list[Profile],
     "quorum describe": QuorumDescription,
     "quotas list": list[EntityQuotas],
+    "registry compatibility": Compatibility,
+    "registry diff": SchemaDifference,
     "registry level": SubjectLevel,
+    "registry show": SchemaDocument,
+    "registry subjects": list[Subject],
+    "registry versions": list[SchemaDocument],
     "schema": list[str] | dict[str, Any],
     "tokens create": CreatedToken | Changes,
     "tokens list": list[Token],
     "topics describe": list[DescribedTopic],
     "topics list": list[ListedTopic],
     "topics reassignments": list[PartitionReassignment],
+    "topics top": TopDocument,
     "topology": TopologyDocument,
     "transactions describe": list[DescribedTransaction] | list[OpenTransactionDocument],
     "transactions list": list[ListedTransaction],
     "users list": list[UserCredentials],
     "watch": EventLine | LagLine | RatesLine,
-    **dict.fromkeys(CHANGES, Changes),
+    **{f"{of} {each}": Changes for of, names in CHANGES.items() for each in names.split()},
 }
 """The type of what each command prints; ``error`` is a line of standard error."""
 
@@ -205,11 +203,13 @@ class _Definitions:
 
 
 def _attributes(kind: Any) -> dict[str, str]:
-    """Return the descriptions of a class's attributes."""
-    section = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
+    """Return the descriptions of a class's attributes; a subclass describes its own only."""
     return {
         name: " ".join(description.split()).rstrip(".").replace("``", "`").replace("None", "null")
-        for name, description in _ATTRIBUTE.findall(section)
+        for each in reversed(kind.__mro__)
+        for name, description in _ATTRIBUTE.findall(
+            inspect.cleandoc(each.__doc__ or "").partition("Attributes:\n")[2]
+        )
     }
 
 
@@ -223,9 +223,9 @@ def _any_of(schemas: list[Schema]) -> Schema:
     return {"anyOf": schemas}
 
 
-def schemas() -> dict[str, str]:
-    """Return the text of each schema, by its file name."""
-    texts = {}
+def documents() -> dict[str, Schema]:
+    """Return the whole schema of each command, by its name."""
+    found = {}
     for command, kind in sorted(DOCUMENTS.items()):
         name = command.replace(" ", "-")
         definitions = _Definitions(pairs_are_objects=command != "doctor")
@@ -237,22 +237,64 @@ def schemas() -> dict[str, str]:
         )
         root = definitions.schema_of(kind)
         schema = {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "$id": f"urn:ottla:cli:{VERSION}:{name}",
+            "$schema": DIALECT,
+            "$id": schema_id(name),
             "title": f"{what} {place}",
             **root,
             "$defs": dict(sorted(definitions.found.items())),
         }
         if not schema["$defs"]:
             del schema["$defs"]
-        texts[f"{name}.json"] = json.dumps(schema, indent=2) + "\n"
-    return texts
+        found[name] = schema
+    return found
+
+
+def files() -> dict[str, str]:
+    """Return the text of each file, by its name."""
+    whole = documents()
+    shared = _shared_definitions(whole.values())
+    schemas: dict[str, Schema] = {
+        SHARED: {
+            "$schema": DIALECT,
+            "$id": schema_id(SHARED),
+            "title": "Definitions of several schemas",
+            "$defs": shared,
+        }
+    }
+    for name, schema in whole.items():
+        own = {each: found for each, found in schema.get("$defs", {}).items() if each not in shared}
+        rest = {key: value for key, value in schema.items() if key != "$defs"}
+        schemas[name] = rest | ({"$defs": own} if own else {})
+    texts = {name: json.dumps(each, indent=2) + "\n" for name, each in schemas.items()}
+    for name in whole:
+        for each in shared:
+            texts[name] = texts[name].replace(
+                f'"{LOCAL}{each}"', f'"{schema_id(SHARED)}{LOCAL}{each}"'
+            )
+    return {f"{name}.json": text for name, text in texts.items()}
+
+
+def _shared_definitions(whole: Iterable[Schema]) -> dict[str, Schema]:
+    """Return the definitions that several schemas have, of the names with one meaning only."""
+    found: defaultdict[str, list[Schema]] = defaultdict(list)
+    for schema in whole:
+        for name, definition in schema.get("$defs", {}).items():
+            found[name].append(definition)
+    shared = {
+        name: each[0]
+        for name, each in found.items()
+        if len(each) > 1 and all(other == each[0] for other in each)
+    }
+    # A shared definition refers to shared ones only.
+    while outside := {name for name, each in shared.items() if references(each) - shared.keys()}:
+        shared = {name: each for name, each in shared.items() if name not in outside}
+    return dict(sorted(shared.items()))
 
 
 def main() -> None:
     """Write the files, and remove those of commands that are gone."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    wanted = schemas()
+    wanted = files()
     for path in FOLDER.glob("*.json"):
         if path.name not in wanted:
             path.unlink()

@@ -281,7 +281,7 @@ def test_configurations_are_compared(brokers: Brokers, topic: str) -> None:
     assert done.code == 1
     found = json.loads(done.text)
     assert found["resources"] == [{"type": "topic", "name": name} for name in (topic, other)]
-    assert [each["key"] for each in found["differences"]] == ["max.message.bytes"]
+    assert [each["name"] for each in found["differences"]] == ["max.message.bytes"]
     assert found["not_compared"] == ["retention.ms"]
     done = run(brokers, *diff, "topic", topic)
     assert done.code == 1
@@ -290,7 +290,7 @@ def test_configurations_are_compared(brokers: Brokers, topic: str) -> None:
     done = run(brokers, *diff, "broker", "--ignore", "log.dirs", "--ignore", "log.dir", "--json")
     found = json.loads(done.text)
     assert [each["name"] for each in found["resources"]] == ["1", "2", "3"]
-    assert {each["key"] for each in found["differences"]} <= {"metadata.log.dir"}
+    assert {each["name"] for each in found["differences"]} <= {"metadata.log.dir"}
     assert "node.id" in found["not_compared"]
     done = run(brokers, *diff, "broker", "1", "2", "--all")
     assert done.code == 1

@@ -7,12 +7,14 @@ import time
 import pytest
 
 import ottla
-from ottla.admin import NewTopic
+from ottla.admin import NewTopic, SetPassword
 from ottla.admin.coordinator_topics import partition_of
 from ottla.cli.metadata_releases import LEVELS, METADATA_RELEASES
 from ottla.cli.suggestions import suggestion
+from ottla.errors import KafkaError
 from ottla.testing import Fault, MockCluster
 from tests.support.command import CommandResult, ottla_here
+from tests.support.ports import free_ports
 
 BROKER = 3
 """The broker that is down."""
@@ -174,6 +176,33 @@ def test_metadata_levels_have_releases(run: str) -> None:
     assert (LEVELS["3.3-IV3"], LEVELS["4.3-IV0"], level) == (7, 30, "4.3-IV0")
     [line] = [each for each in done.text.splitlines() if each.startswith("metadata.version")]
     assert "-IV" in line
+
+
+def test_one_silent_broker_does_not_hide_the_features_of_the_others(
+    mock_cluster: MockCluster,
+) -> None:
+    [closed] = free_ports(1)
+    mock_cluster.advertise(BROKER, f"127.0.0.1:{closed}")
+    address = mock_cluster.brokers[1]
+    done = incomplete(address, "features list -X default.api.timeout.ms=1500")
+    [line] = [each for each in done.text.splitlines() if each.startswith("transaction.version")]
+    assert line.endswith("1,2")
+    assert f"127.0.0.1:{closed}" in done.err
+    with ottla.Admin(address, {"default.api.timeout.ms": 1500}) as admin:
+        found = admin.describe_features(errors="return")
+        assert sorted(found.supported_features) == [1, 2]
+        assert len(found.errors) == 1
+        with pytest.raises(KafkaError):
+            admin.describe_features()
+
+
+def test_an_unknown_user_has_a_suggestion(run: str) -> None:
+    with ottla.Admin(run) as admin:
+        admin.alter_user_scram_credentials({"alice": [SetPassword("a password")]})
+    done = incomplete(run, "users delete-password alise --yes")
+    assert "did you mean alice?" in done.err
+    done = incomplete(run, "users delete-password zzz --yes")
+    assert "did you mean" not in done.err
 
 
 def test_partitions_of_coordinator_topics() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -11,9 +12,10 @@ from contextlib import contextmanager
 import pytest
 
 import ottla
-from ottla.testing import MockCluster
+from ottla.testing import Fault, MockCluster
 from tests.support.console import TIMEOUT
 from tests.support.jars import REPOSITORY
+from tests.support.waiting import wait_until
 
 SIGNALS = [signal.SIGTERM, signal.SIGHUP]
 
@@ -92,7 +94,34 @@ def test_a_producer_writes_what_it_has_read(
         consumer.assign([(single, 0)])
         consumer.seek_to_beginning((single, 0))
         assert [record.value for record in consumer.poll(timeout=TIMEOUT)] == [b"value"]
-        assert _end(process, number) == (128 + number, b"")
+        counts = b"ottla: interrupted: 1 record written\n"
+        assert _end(process, number) == (128 + number, counts)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_interrupted_producer_counts_what_it_wrote(
+    mock_cluster: MockCluster, single: str, options: tuple[str, ...]
+) -> None:
+    # Closing waits for acknowledgements, or until the records expire.
+    limits = ("linger.ms=0", "request.timeout.ms=1000", "delivery.timeout.ms=1500")
+    settings = [word for each in limits for word in ("-X", each)]
+    command = ["produce", mock_cluster.bootstrap, "-t", single, *settings, *options]
+    with _running(*command) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"one\ntwo\n")
+        wait_until(lambda: mock_cluster.end_offset(single, 0) == 2)
+        lost = mock_cluster.inject(Fault.silence(), api="Produce")
+        process.stdin.write(b"three\n")
+        wait_until(lambda: mock_cluster.fault_hits(lost) > 0)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == 128 + signal.SIGINT
+    if options:
+        expected = {"written_count": 2, "failed_count": 1, "unknown_count": 1}
+        assert json.loads(output) == {"topic": single, **expected}
+    else:
+        # The client may add a warning of its own.
+        assert b"ottla: interrupted: 2 records written, 1 unknown\n" in errors
 
 
 def test_a_signal_that_is_ignored_stays_ignored(mock_cluster: MockCluster, single: str) -> None:

@@ -35,7 +35,7 @@ def test_values_in_effect_are_compared() -> None:
     # A default and the same value that somebody has set are no difference.
     second = config(entry("a", "1", DEFAULT), entry("b", "3"), entry("c", ""))
     found = differences([first, second, second])
-    assert {each.key: [str(value) for value in each.values] for each in found} == {
+    assert {each.name: [str(value) for value in each.values] for each in found} == {
         "b": ["2", "3", "3"],
         "c": ["(none)", "", ""],
         "d": ["4", "(no such key)", "(no such key)"],
@@ -49,7 +49,7 @@ def test_secrets_are_neither_shown_nor_compared() -> None:
         entry("password", None, secret=True), entry("token", None, DEFAULT, secret=True)
     )
     [found] = differences([first, second])
-    assert found.key == "token"
+    assert found.name == "token"
     assert [str(value) for value in found.values] == ["(secret)", "(none)"]
     assert uncompared_secrets([first, second]) == ["password"]
 
@@ -65,7 +65,7 @@ def test_defaults_are_those_of_kafka() -> None:
             entry("not told by old brokers", "1", "UNKNOWN"),
         )
     )
-    assert [(each.key, *map(str, each.values)) for each in found] == [
+    assert [(each.name, *map(str, each.values)) for each in found] == [
         ("other", "2", "1"),
         ("password", "(secret)", "(unknown)"),
         ("without a default", "x", "(unknown)"),

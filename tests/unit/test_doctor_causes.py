@@ -10,7 +10,9 @@ import dataclasses
 import pytest
 
 from ottla.doctor.attempts import merge
-from ottla.doctor.facts import Address, Endpoint, Facts, Quorum, Topics, Voter
+from ottla.doctor.cluster_facts import Quorum, Topics, Voter
+from ottla.doctor.connection_facts import Address, Endpoint
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 from ottla.doctor.responder import protocol_of
 from ottla.doctor.state_facts import ClusterState, ReplicaState, Responder, Throttle

@@ -7,18 +7,9 @@ import time
 
 import pytest
 
-from ottla.doctor.facts import (
-    Address,
-    Coordinator,
-    Endpoint,
-    Facts,
-    PartitionCheck,
-    Quorum,
-    Step,
-    Tls,
-    Topics,
-    Voter,
-)
+from ottla.doctor.cluster_facts import Coordinator, PartitionCheck, Quorum, Topics, Voter
+from ottla.doctor.connection_facts import Address, Endpoint, Step, Tls
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES
 from ottla.doctor.flowchart import QUESTIONS, Box, ends_at, flowchart
 from ottla.doctor.report import Report

@@ -11,18 +11,9 @@ import pytest
 
 import ottla
 from ottla._internal.markup import element, escaped
-from ottla.doctor.facts import (
-    Address,
-    Endpoint,
-    Facts,
-    LogDir,
-    OpenTransaction,
-    Quorum,
-    Tls,
-    Topics,
-    View,
-    Voter,
-)
+from ottla.doctor.cluster_facts import LogDir, OpenTransaction, Quorum, Topics, Voter
+from ottla.doctor.connection_facts import Address, Endpoint, Tls, View
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 from ottla.doctor.flowchart import ends_at, flowchart
 from ottla.doctor.html.page import POLICY

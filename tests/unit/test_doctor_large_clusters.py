@@ -8,7 +8,9 @@ import time
 import pytest
 
 from ottla.doctor.checks.tls_failures import TLS_FAILURES
-from ottla.doctor.facts import Address, Broker, Endpoint, Facts, LogDir, Quorum, Step, Tls, Voter
+from ottla.doctor.cluster_facts import Broker, LogDir, Quorum, Voter
+from ottla.doctor.connection_facts import Address, Endpoint, Step, Tls
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 from ottla.doctor.render import render
 from ottla.doctor.report import Report

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from ottla.doctor.facts import Facts, PartitionCheck, Step
+from ottla.doctor.cluster_facts import PartitionCheck
+from ottla.doctor.connection_facts import Step
+from ottla.doctor.facts import Facts
 from ottla.doctor.state_facts import ClusterState, Throttle
 from ottla.doctor.verdict import judge
 from tests.unit.test_doctor_verdict import endpoint, errors, facts

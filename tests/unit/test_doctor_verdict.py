@@ -7,19 +7,9 @@ import dataclasses
 import pytest
 
 from ottla.doctor.checks.addresses import kind_of
-from ottla.doctor.facts import (
-    Address,
-    Broker,
-    BrokerView,
-    Coordinator,
-    Endpoint,
-    Facts,
-    OpenTransaction,
-    PartitionCheck,
-    Step,
-    Topics,
-    View,
-)
+from ottla.doctor.cluster_facts import Broker, Coordinator, OpenTransaction, PartitionCheck, Topics
+from ottla.doctor.connection_facts import Address, BrokerView, Endpoint, Step, View
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
 from ottla.doctor.render import render
 from ottla.doctor.report import Report

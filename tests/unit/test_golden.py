@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from ottla.doctor.facts import Address, Endpoint, Facts, Step, Tls
+from ottla.doctor.connection_facts import Address, Endpoint, Step, Tls
+from ottla.doctor.facts import Facts
 from ottla.doctor.report import Report
 from ottla.doctor.verdict import judge
 from tests.support.golden import Replacements, render_golden

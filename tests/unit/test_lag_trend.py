@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ottla.cli.groups.trend import MAX_PATIENCE, PATIENCE, GroupTrend, PartitionTrend, Trend
+from ottla._measurements.lag_trend import MAX_PATIENCE, PATIENCE, GroupTrend, PartitionTrend, Trend
 
 KEY = ("orders", 0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla.cli.topics.write_rates import Group, Sample, WriteRate, write_rates
+from ottla._measurements.write_rates import Group, Sample, WriteRate, write_rates
 
 A, B, C = ("a", 0), ("a", 1), ("c", 0)
 

@@ -6,12 +6,12 @@ Invariant: the finalized levels are those of the highest metadata epoch that any
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ottla._core import __version__, error_of_code
-from ottla.admin.destinations import CONTROLLER_TIMEOUT_MS, from_all_brokers, to_controller
-from ottla.admin.items import Results, error_of, known, settle
+from ottla.admin.destinations import CONTROLLER_TIMEOUT_MS, from_each_broker, to_controller
+from ottla.admin.items import ItemErrors, Results, error_of, known, settle
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.error_code import ErrorCode
@@ -45,17 +45,24 @@ class FeaturesDescription:
         finalized_features_epoch: the epoch of these levels, which grows with each change of the
             metadata; None if the brokers have none.
         supported_features: the levels that each broker supports, by broker and feature.
+        errors: the errors of the brokers that did not respond; empty unless ``errors="return"``.
     """
 
     finalized_features: dict[str, int]
     finalized_features_epoch: int | None
     supported_features: dict[int, dict[str, SupportedVersionRange]]
+    errors: list[KafkaError] = field(default_factory=list)
 
 
-async def describe_features(call: Call) -> FeaturesDescription:
+async def describe_features(call: Call, *, errors: ItemErrors = "raise") -> FeaturesDescription:
     """Ask all brokers for their features."""
     body = {"client_software_name": "ottla", "client_software_version": __version__}
-    responses = await from_all_brokers(call, "ApiVersions", body)
+    results = await from_each_broker(call, "ApiVersions", body)
+    responses = {
+        broker: each for broker, each in results.items() if not isinstance(each, KafkaError)
+    }
+    if errors == "raise" or not responses:
+        settle(results, "raise")
     newest = max(responses.values(), key=lambda each: int(each["finalized_features_epoch"]))
     epoch = newest["finalized_features_epoch"]
     return FeaturesDescription(
@@ -65,6 +72,7 @@ async def describe_features(call: Call) -> FeaturesDescription:
         },
         known(epoch),
         {broker: _supported(response) for broker, response in responses.items()},
+        [each for each in results.values() if isinstance(each, KafkaError)],
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from typing import TypedDict
 
 from ottla._internal.text import counted
-from ottla.admin import FeaturesDescription
+from ottla.admin import FeaturesDescription, SupportedVersionRange
 from ottla.cli.metadata_releases import LEVELS, METADATA_RELEASES, METADATA_VERSION
 from ottla.cli.parsing import parse_pairs
 from ottla.cli.partial import broker_down, print_errors
@@ -22,6 +23,23 @@ from ottla.cli.resources import (
 )
 from ottla.cli.tables import Table
 from ottla.errors import ConfigError
+
+
+class FeaturesDescriptionDocument(TypedDict):
+    """The features of a cluster.
+
+    Attributes:
+        finalized_features: the level that the cluster uses, by feature, such as
+            ``transaction.version``. A feature that it lacks is off.
+        finalized_features_epoch: the epoch of these levels, which grows with each change of the
+            metadata; null if the brokers have none.
+        supported_features: the levels that each broker supports, by broker and feature; of the
+            brokers that responded.
+    """
+
+    finalized_features: dict[str, int]
+    finalized_features_epoch: int | None
+    supported_features: dict[int, dict[str, SupportedVersionRange]]
 
 
 def add(commands: Subcommands) -> None:
@@ -67,12 +85,17 @@ def _add_update(subcommands: Subcommands) -> None:
 def run_list(arguments: argparse.Namespace) -> int:
     """List the features; return the exit code."""
     with admin(arguments) as client:
-        described = client.describe_features()
+        described = client.describe_features(errors="return")
         cluster = client.describe_cluster(fenced=True)
     down = [each.id for each in cluster.brokers if each.is_fenced]
-    show(arguments, described, [_table(described)])
+    document = FeaturesDescriptionDocument(
+        finalized_features=described.finalized_features,
+        finalized_features_epoch=described.finalized_features_epoch,
+        supported_features=described.supported_features,
+    )
+    show(arguments, document, [_table(described)])
     detail = "the levels that it supports are unknown"
-    return print_errors(broker_down(each, detail) for each in down)
+    return print_errors([*(broker_down(each, detail) for each in down), *described.errors])
 
 
 def _table(described: FeaturesDescription) -> Table:
@@ -107,7 +130,7 @@ def _supported(described: FeaturesDescription, name: str) -> list[list[str]]:
             else f"{levels.min_version} to {_level(name, levels.max_version)}"
         )
         brokers.setdefault(shown, []).append(broker)
-    if len(brokers) == 1:
+    if len(brokers) == 1 and not described.errors:
         return [[shown, "all"] for shown in brokers]
     return [[shown, joined(ids)] for shown, ids in brokers.items()]
 

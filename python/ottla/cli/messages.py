@@ -46,6 +46,9 @@ class Item(TypedDict, total=False):
         host: the client address of an access control entry.
         operation: the operation of an access control entry.
         permission: whether it allows or denies.
+        subject: a subject of a schema registry.
+        version: a version of the subject.
+        schema_id: the id of a schema.
         name: the name of anything else.
     """
 
@@ -71,6 +74,9 @@ class Item(TypedDict, total=False):
     host: str | None
     operation: str | None
     permission: str | None
+    subject: str
+    version: int
+    schema_id: int
     name: str
 
 

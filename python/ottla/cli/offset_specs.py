@@ -9,13 +9,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from ottla import Admin
-from ottla._core import error_of_code
 from ottla._internal.text import counted
 from ottla.admin.offsets import OffsetSpec
 from ottla.cli.parsing import parse_ago, parse_partition, parse_time
 from ottla.cli.partial import each_alone
 from ottla.cli.suggestions import with_topics
-from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError, UnknownTopicError
 
 SPEC_HELP = "earliest, latest, an offset, a time (2026-11-24T10:00:00Z), or how long ago (12h)"
@@ -71,35 +69,3 @@ def offsets_at(
     late = [each for each in topic_partitions if found[each].offset is None]
     found |= client.list_offsets(dict.fromkeys(late, "latest")) if late else {}
     return {each: found[each].offset or 0 for each in topic_partitions}
-
-
-def no_leader(topic: str, partition: int) -> KafkaError:
-    """Return the error of a partition without leader, whose offsets no broker knows."""
-    return error_of_code(ErrorCode.LEADER_NOT_AVAILABLE, topic=topic, partition=partition)
-
-
-def without_leader(
-    client: Admin, topic_partitions: Iterable[tuple[str, int]], *, timeout: float | None = None
-) -> dict[tuple[str, int], KafkaError]:
-    """Return the errors of the partitions that have no leader, so no broker knows their offsets.
-
-    Args:
-        client: the client.
-        topic_partitions: the partitions; those that do not exist have no error.
-        timeout: seconds. Default: ``default.api.timeout.ms``.
-    """
-    wanted = list(topic_partitions)
-    topics = dict.fromkeys(topic for topic, _ in wanted)
-    described = client.describe_topics(topics, errors="return", timeout=timeout)
-    leaderless = {
-        (name, each.partition)
-        for name, topic in described.items()
-        if not isinstance(topic, KafkaError)
-        for each in topic.partitions
-        if each.leader is None
-    }
-    return {
-        (topic, partition): no_leader(topic, partition)
-        for topic, partition in wanted
-        if (topic, partition) in leaderless
-    }

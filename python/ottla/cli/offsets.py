@@ -6,7 +6,8 @@ import argparse
 from dataclasses import dataclass
 
 from ottla._internal.text import counted
-from ottla.cli.offset_specs import SPEC_HELP, known_partitions, offsets_at, without_leader
+from ottla._measurements.leaderless import without_leader
+from ottla.cli.offset_specs import SPEC_HELP, known_partitions, offsets_at
 from ottla.cli.parsing import add_partitions
 from ottla.cli.partial import print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text

@@ -1,26 +1,19 @@
 """``ottla schema``: the JSON Schema of what a command prints with ``--json``.
 
-``tools/command_schemas.py`` generates the files in ``schemas/`` from the types of the documents.
+Invariant: what it prints stands alone, although the files share definitions.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from ottla.cli.messages import is_json
 from ottla.cli.options import add_json
 from ottla.cli.output import print_document
 from ottla.cli.resources import Subcommands
+from ottla.cli.schema_files import names, text_of
 from ottla.errors import ConfigError
-
-if TYPE_CHECKING:
-    from importlib.abc import Traversable
-
-VERSION = "v1"
-_SUFFIX = ".json"
 
 
 def add(commands: Subcommands) -> None:
@@ -52,18 +45,3 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError(f"there is no schema for {given!r}: `ottla schema` lists them")
     sys.stdout.write(text_of(name))
     return 0
-
-
-def names() -> list[str]:
-    """Return the names of the schemas."""
-    found = (each.name for each in _folder().iterdir())
-    return sorted(each.removesuffix(_SUFFIX) for each in found if each.endswith(_SUFFIX))
-
-
-def text_of(name: str) -> str:
-    """Return the text of a schema."""
-    return (_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
-
-
-def _folder() -> Traversable:
-    return files("ottla.cli") / "schemas" / VERSION

@@ -95,6 +95,11 @@ def with_transactional_ids(client: Admin, failed: Mapping[str, KafkaError]) -> l
     return [suggest(error, name, known) for name, error in failed.items()]
 
 
+def with_users(client: Admin, error: KafkaError, user: str) -> KafkaError:
+    """Add a suggestion to the error of a user without SCRAM passwords; return the error."""
+    return suggest(error, user, lambda: client.describe_user_scram_credentials(timeout=_TIMEOUT))
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> ConfigError:
     """Return the error of a name that is in no list of the cluster, such as a key."""
     return ConfigError(f"{kind} {name!r} does not exist{suggestion(name, known)}")

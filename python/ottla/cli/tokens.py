@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import TypedDict, cast
+from typing import Any, cast
 
 from ottla import Admin
 from ottla._core import error_of_code
@@ -118,11 +119,12 @@ def run_list(arguments: argparse.Namespace) -> int:
     """List tokens; return the exit code."""
     with admin(arguments) as client:
         found = client.describe_delegation_token(arguments.owner)
-    show(arguments, [_plain(each) for each in found], [_table(found)])
+    show(arguments, [Token(**_fields(each)) for each in found], [_table(found)])
     return 0
 
 
-class Token(TypedDict):
+@dataclass(frozen=True)
+class Token:
     """A delegation token, without its HMAC.
 
     Attributes:
@@ -144,33 +146,19 @@ class Token(TypedDict):
     max_timestamp_ms: int
 
 
+@dataclass(frozen=True)
 class CreatedToken(Token):
     """A delegation token that was just created.
 
     Attributes:
-        token_id: its id.
-        owner: the principal that it logs in as.
-        requester: the principal that created it; null before Kafka 3.3.
-        renewers: the principals who may renew and expire it.
-        issue_timestamp_ms: when it was created, in ms since 1970.
-        expiry_timestamp_ms: when it expires, in ms since 1970.
-        max_timestamp_ms: up to when it can be renewed, in ms since 1970.
         hmac: its HMAC, which is its password.
     """
 
-    hmac: str
+    hmac: str = field(repr=False)
 
 
-def _plain(token: DelegationToken) -> Token:
-    return {
-        "token_id": token.token_id,
-        "owner": token.owner,
-        "requester": token.requester,
-        "renewers": token.renewers,
-        "issue_timestamp_ms": token.issue_timestamp_ms,
-        "expiry_timestamp_ms": token.expiry_timestamp_ms,
-        "max_timestamp_ms": token.max_timestamp_ms,
-    }
+def _fields(token: DelegationToken) -> dict[str, Any]:
+    return {each.name: getattr(token, each.name) for each in fields(Token)}
 
 
 def _table(found: Sequence[DelegationToken]) -> Table:
@@ -216,7 +204,7 @@ def run_create(arguments: argparse.Namespace) -> int:
         f"expires   in {expires}; if it is renewed, at the latest in {latest}",
         f"hmac      {token.password}",
     ]
-    value: CreatedToken = {**_plain(token), "hmac": token.password}
+    value = CreatedToken(**_fields(token), hmac=token.password)
     show(arguments, value, [Table(f"created token {token.token_id}", [], [], lines)])
     return 0
 

@@ -24,8 +24,9 @@ from ottla.cli.resources import (
     report,
     show,
 )
+from ottla.cli.suggestions import with_users
 from ottla.cli.tables import Table
-from ottla.errors import ConfigError
+from ottla.errors import ConfigError, KafkaError
 
 _MECHANISMS = ["SCRAM-SHA-256", "SCRAM-SHA-512"]
 
@@ -154,7 +155,10 @@ def _password(arguments: argparse.Namespace) -> str:
 def run_delete(arguments: argparse.Namespace) -> int:
     """Delete passwords; return the exit code."""
     with admin(arguments) as client:
-        found = client.describe_user_scram_credentials([arguments.name])[arguments.name]
+        name = arguments.name
+        found = client.describe_user_scram_credentials([name], errors="return")[name]
+        if isinstance(found, KafkaError):
+            raise with_users(client, found, name)
         mechanisms = [
             each.mechanism for each in found if arguments.mechanism in {None, each.mechanism}
         ]

@@ -13,9 +13,10 @@ from dataclasses import asdict
 from typing import Any
 
 from ottla import Admin
+from ottla._measurements.group_offsets import all_group_offsets
+from ottla._measurements.lag_trend import PartitionTrend, Trend
 from ottla.admin import GroupListing
 from ottla.admin.destinations import TopicPartition
-from ottla.cli.groups.trend import PartitionTrend, Trend
 from ottla.console import workers as cadences
 from ottla.console.group_samples import Sample, behind
 from ottla.console.group_trends import GroupTrends
@@ -75,22 +76,14 @@ class GroupSurvey:
         return [(each.time, each.lag) for each in list(self._samples.get(group, ()))]
 
     def _rows(self) -> list[dict[str, Any]]:
-        listings = {each.group_id: each for each in self._admin.list_groups(timeout=TIMEOUT)}
-        wanted = [name for name, each in listings.items() if each.type not in NO_LAG]
-        committed = self._admin.list_group_offsets(wanted, errors="return", timeout=TIMEOUT)
-        known = {
-            group: {place: each.offset for place, each in offsets.items()}
-            for group, offsets in committed.items()
-            if not isinstance(offsets, KafkaError)
-        }
-        places = sorted({place for offsets in known.values() for place in offsets})
-        found = self._admin.list_offsets(
-            dict.fromkeys(places, "latest"), errors="return", timeout=TIMEOUT
+        found = all_group_offsets(
+            self._admin, without_types=NO_LAG, errors="raise", timeout=TIMEOUT
         )
+        listings = {each.group_id: each for each in found.listings}
         # A topic that was deleted has no lag.
         ends = {
             place: end.offset or 0
-            for place, end in found.items()
+            for place, end in found.ends.items()
             if not isinstance(end, KafkaError)
         }
         now, kept = time.time(), self._kept(len(listings))
@@ -98,9 +91,11 @@ class GroupSurvey:
         self._totals = {name: each for name, each in self._totals.items() if name in listings}
         rows = []
         for name, listing in listings.items():
-            failure = committed.get(name)
-            error = str(failure) if isinstance(failure, KafkaError) else None
-            rows.append(self._row(listing, known.get(name), ends, now, error))
+            offsets = found.committed.get(name)
+            error = None
+            if isinstance(offsets, KafkaError):
+                offsets, error = None, str(offsets)
+            rows.append(self._row(listing, offsets, ends, now, error))
         return sorted(rows, key=lambda row: (-(row["lag"] or 0), row["group_id"]))
 
     def _row(

@@ -10,8 +10,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
+from ottla._measurements.lag_trend import GroupTrend, Trend, offsets_of
 from ottla.admin import PartitionLag
-from ottla.cli.groups.trend import GroupTrend, Trend, offsets_of
 
 # The largest number of groups whose trend is kept.
 _MAX_GROUPS = 64

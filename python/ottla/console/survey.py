@@ -11,6 +11,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from ottla._measurements.write_samples import end_offsets, log_dirs, replica_sizes
 from ottla.admin import ConfigEntry, ConfigResource, LogDirDescription
 from ottla.console import workers as cadences
 from ottla.console.observer import Observer
@@ -89,14 +90,7 @@ class Survey:
             for index, partition in topic.partitions.items()
             if partition.leader is not None
         }
-        found = self._admin.list_offsets(
-            dict.fromkeys(leaders, "latest"), errors="return", timeout=TIMEOUT
-        )
-        ends = {
-            partition: end.offset
-            for partition, end in found.items()
-            if not isinstance(end, KafkaError) and end.offset is not None
-        }
+        ends, _ = end_offsets(self._admin, leaders, timeout=TIMEOUT)
         self.writes.add_ends(ends, leaders)
 
     async def log_dirs(self) -> list[LogDirDescription]:
@@ -104,20 +98,8 @@ class Survey:
         return await self._workers.shared("log dirs", cadences.LOG_DIRS, self._log_dirs)
 
     def _log_dirs(self) -> list[LogDirDescription]:
-        found = self._admin.describe_log_dirs(errors="return", timeout=TIMEOUT)
-        directories = [
-            each
-            for _, reported in sorted(found.items())
-            if not isinstance(reported, KafkaError)
-            for each in reported
-        ]
-        sizes = {
-            (directory.broker, replica.topic, replica.partition): replica.size
-            for directory in directories
-            for replica in directory.replicas
-            if not replica.is_future
-        }
-        self.writes.add_sizes(sizes)
+        directories, _ = log_dirs(self._admin, timeout=TIMEOUT)
+        self.writes.add_sizes(replica_sizes(directories))
         return directories
 
     async def configs(self, kind: Any, name: str) -> dict[str, Any]:

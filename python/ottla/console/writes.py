@@ -11,11 +11,11 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
-Partition: TypeAlias = tuple[str, int]
-Replica: TypeAlias = tuple[int, str, int]
-"""A broker, and the topic and partition of a replica on it."""
+from ottla._measurements.write_rates import Replica, growth_rates
+from ottla._measurements.write_samples import leader_sizes
+from ottla.admin.destinations import TopicPartition
 
 # Rates cover the newest samples within this many seconds, or the two newest.
 _WINDOW = 20.0
@@ -41,9 +41,9 @@ class Writes:
     """The newest end offsets and log sizes, and the rates between them."""
 
     def __init__(self) -> None:
-        self._ends: deque[tuple[float, Mapping[Partition, int]]] = deque(maxlen=_MAX_SAMPLES)
+        self._ends: deque[tuple[float, Mapping[TopicPartition, int]]] = deque(maxlen=_MAX_SAMPLES)
         self._sizes: deque[tuple[float, Mapping[Replica, int]]] = deque(maxlen=2)
-        self._leaders: Mapping[Partition, int] = {}
+        self._leaders: Mapping[TopicPartition, int] = {}
         self._lock = threading.Lock()
         self.records: Rates | None = None
         self.bytes: Rates | None = None
@@ -52,8 +52,8 @@ class Writes:
 
     def add_ends(
         self,
-        ends: Mapping[Partition, int],
-        leaders: Mapping[Partition, int],
+        ends: Mapping[TopicPartition, int],
+        leaders: Mapping[TopicPartition, int],
         now: float | None = None,
     ) -> None:
         """Add the end offsets of all partitions, and their leaders."""
@@ -66,7 +66,7 @@ class Writes:
             before, first = self._ends[0]
             if now <= before:
                 return
-            self.records = _rates(_growth(first, ends), leaders, now - before)
+            self.records = _sums(growth_rates(first, ends, now - before), leaders)
             self.history.append((now, sum(self.records.topics.values())))
 
     def add_sizes(self, sizes: Mapping[Replica, int], now: float | None = None) -> None:
@@ -77,25 +77,20 @@ class Writes:
             before, first = self._sizes[0]
             if now <= before:
                 return
-            grown = _growth(first, sizes)
             topics: dict[str, float] = {}
             brokers: dict[int, float] = {broker: 0.0 for broker, _, _ in sizes}
-            for (broker, topic, index), size in grown.items():
-                brokers[broker] += size / (now - before)
+            for (broker, topic, index), rate in growth_rates(first, sizes, now - before).items():
+                brokers[broker] += rate
                 if self._leaders.get((topic, index)) == broker:
-                    topics[topic] = topics.get(topic, 0.0) + size / (now - before)
+                    topics[topic] = topics.get(topic, 0.0) + rate
             self.bytes = Rates(topics, brokers)
 
-    def leader_sizes(self) -> dict[Partition, int]:
+    def leader_sizes(self) -> dict[TopicPartition, int]:
         """Return the sizes of the leaders' replicas, as last reported."""
         with self._lock:
             sizes = self._sizes[-1][1] if self._sizes else {}
             leaders = self._leaders
-        return {
-            (topic, index): size
-            for (broker, topic, index), size in sizes.items()
-            if leaders.get((topic, index)) == broker
-        }
+        return leader_sizes(sizes, leaders)
 
     def of_topic(self, topic: str) -> dict[str, float | None]:
         """Return the rates of a topic; a rate is None until there are two samples."""
@@ -115,27 +110,17 @@ class Writes:
         """Return the topics with the most records per second; none that is idle."""
         if self.records is None:
             return []
-        found = sorted(self.records.topics.items(), key=lambda each: (-each[1], each[0]))
+        written = [each for each in self.records.topics.items() if each[1] > 0]
+        found = sorted(written, key=lambda each: (-each[1], each[0]))
         return [{"topic": topic, **self.of_topic(topic)} for topic, _ in found[:count]]
 
 
-def _growth(before: Mapping[Any, int], after: Mapping[Any, int]) -> dict[Any, int]:
-    """Return what grew, and by how much. What is new is counted from the next sample on."""
-    grown = {}
-    for key, value in after.items():
-        increase = value - before.get(key, value)
-        if increase > 0:
-            grown[key] = increase
-    return grown
-
-
-def _rates(
-    grown: Mapping[Partition, int], leaders: Mapping[Partition, int], seconds: float
-) -> Rates:
+def _sums(rates: Mapping[TopicPartition, float], leaders: Mapping[TopicPartition, int]) -> Rates:
+    """Return the sums of the topics and of the brokers."""
     topics: dict[str, float] = {}
     brokers: dict[int, float] = dict.fromkeys(leaders.values(), 0.0)
-    for partition, records in grown.items():
-        topics[partition[0]] = topics.get(partition[0], 0.0) + records / seconds
+    for partition, rate in rates.items():
+        topics[partition[0]] = topics.get(partition[0], 0.0) + rate
         if (leader := leaders.get(partition)) is not None:
-            brokers[leader] += records / seconds
+            brokers[leader] += rate
     return Rates(topics, brokers)

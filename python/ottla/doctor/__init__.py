@@ -11,24 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ottla import _core
-from ottla.doctor.facts import (
-    Address,
+from ottla.doctor.cluster_facts import (
     Broker,
-    BrokerView,
     Coordinator,
-    Endpoint,
-    Facts,
     LogDir,
     PartitionCheck,
     Quorum,
-    Recovery,
-    Step,
-    Tls,
     Topics,
-    View,
     Voter,
-    facts_from,
 )
+from ottla.doctor.connection_facts import Address, BrokerView, Endpoint, Recovery, Step, Tls, View
+from ottla.doctor.facts import Facts, facts_from
 from ottla.doctor.findings import Finding
 from ottla.doctor.progress import DiagnosisStep
 from ottla.doctor.report import Report

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from ottla.doctor.facts import Address, Endpoint, Facts, Recovery, Step
+from ottla.doctor.connection_facts import Address, Endpoint, Recovery, Step
+from ottla.doctor.facts import Facts
 from ottla.doctor.steps import all_steps, endpoints_of, steps_after_dns
 
 # Reasons that one attempt does not establish.

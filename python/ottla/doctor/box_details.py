@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ottla._internal.text import counted, iso_date, listed
-from ottla.doctor.facts import Address, Facts, Step
+from ottla.doctor.connection_facts import Address, Step
+from ottla.doctor.facts import Facts
 
 
 def detail_of(facts: Facts, phase: str) -> str:

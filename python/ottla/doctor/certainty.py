@@ -6,7 +6,7 @@ Invariant: one time-out alone makes no finding certain: a pause of the broker lo
 from __future__ import annotations
 
 from ottla.doctor.attempts import UNSURE
-from ottla.doctor.facts import Step
+from ottla.doctor.connection_facts import Step
 from ottla.doctor.findings import Certainty
 
 

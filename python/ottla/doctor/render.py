@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 
 from ottla._internal.text import clean, counted
 from ottla.doctor.checks.replicas import below_minimum
+from ottla.doctor.cluster_facts import Broker, PartitionCheck
 from ottla.doctor.cluster_state import never_caught_up
-from ottla.doctor.facts import Broker, Endpoint, Facts, PartitionCheck, Step
+from ottla.doctor.connection_facts import Endpoint, Step
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 from ottla.doctor.step_details import step_detail
 from ottla.doctor.tree import Node, Style, paragraph, tree

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from ottla.doctor.facts import Address, Endpoint
+from ottla.doctor.connection_facts import Address, Endpoint
 from ottla.doctor.state_facts import Responder
 
 # How long to wait for a response to each probe.

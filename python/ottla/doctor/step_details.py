@@ -6,7 +6,7 @@ The line may contain text from the network, which the caller escapes.
 from __future__ import annotations
 
 from ottla._internal.text import counted, iso_date
-from ottla.doctor.facts import Address, Step, Tls
+from ottla.doctor.connection_facts import Address, Step, Tls
 
 # Host names of a certificate that are shown.
 _NAMES = 3

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ottla.doctor.facts import Endpoint, Facts, Step
+from ottla.doctor.connection_facts import Endpoint, Step
+from ottla.doctor.facts import Facts
 
 
 def endpoints_of(facts: Facts) -> Iterator[tuple[int | None, Endpoint]]:

@@ -28,7 +28,8 @@ from ottla.doctor.checks.replicas import judge_replicas
 from ottla.doctor.checks.speed import judge_speed
 from ottla.doctor.checks.throttles import judge_throttles
 from ottla.doctor.checks.transactions import judge_transactions
-from ottla.doctor.facts import Facts, Step
+from ottla.doctor.connection_facts import Step
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
 
 # Certificates that expire earlier are reported.

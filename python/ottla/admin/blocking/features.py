@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import features
 from ottla.admin.features import Downgrade, FeaturesDescription
-from ottla.admin.items import ItemErrors, settled
+from ottla.admin.items import ItemErrors, check_item_errors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
@@ -17,20 +17,28 @@ from ottla.errors import KafkaError
 class FeatureCalls(BlockingCalls):
     """Describes and updates features."""
 
-    def describe_features(self, *, timeout: float | None = None) -> FeaturesDescription:
+    def describe_features(
+        self, *, errors: ItemErrors = "raise", timeout: float | None = None
+    ) -> FeaturesDescription:
         """Return the levels of features that the cluster uses and each broker supports (KIP-584).
 
         Args:
+            errors: what to do with the error of one broker: ``"raise"`` the first one, or
+                ``"return"`` all of them as ``errors`` of the features, unless no broker responds.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
             The features.
 
         Raises:
+            ConfigError: ``errors`` is invalid.
             TimeoutError: a broker did not respond in time.
         """
+        check_item_errors(errors)
         return self._run(
-            "describing features", timeout, lambda call: features.describe_features(call)
+            "describing features",
+            timeout,
+            lambda call: features.describe_features(call, errors=errors),
         )
 
     @overload

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TypedDict
 
 from ottla import Admin
 from ottla._internal.text import counted
@@ -31,6 +32,22 @@ _IDENTITY = {
     "listeners",
     "node.id",
 }
+
+
+class ConfigsDiffDocument(TypedDict):
+    """What differs between configurations, or from Kafka's defaults.
+
+    Attributes:
+        resources: the resources that were compared; a single one with Kafka's defaults.
+        differences: the keys that differ, by name; the values are in the order of ``resources``,
+            or the value and the default.
+        not_compared: the keys that were left out: those of ``--ignore``, those that identify a
+            broker, and secrets that several resources have.
+    """
+
+    resources: list[ConfigResource]
+    differences: list[ConfigDifference]
+    not_compared: list[str]
 
 
 def add(subcommands: Subcommands) -> None:
@@ -68,9 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
     left_out = {*arguments.ignore}
     if arguments.type == "broker" and not arguments.all:
         left_out |= _IDENTITY
-    not_compared = sorted({each.key for each in found} & left_out | {*uncompared_secrets(configs)})
-    shown = [each for each in found if each.key not in left_out]
-    value = {"resources": resources, "differences": shown, "not_compared": not_compared}
+    not_compared = sorted({each.name for each in found} & left_out | {*uncompared_secrets(configs)})
+    shown = [each for each in found if each.name not in left_out]
+    value = ConfigsDiffDocument(resources=resources, differences=shown, not_compared=not_compared)
     show(arguments, value, [_table(resources, shown, not_compared)])
     return 1 if shown else 0
 
@@ -89,7 +106,7 @@ def _table(
     found: Sequence[ConfigDifference],
     not_compared: Sequence[str],
 ) -> Table:
-    rows = [[each.key, *map(str, each.values)] for each in found]
+    rows = [[each.name, *map(str, each.values)] for each in found]
     if len(resources) == 1:
         header = ["key", str(resources[0]), "default", "set by"]
         rows = [

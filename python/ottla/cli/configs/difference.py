@@ -49,11 +49,11 @@ class ConfigDifference:
     """A key whose values differ.
 
     Attributes:
-        key: the key.
+        name: the key.
         values: its value in each configuration.
     """
 
-    key: str
+    name: str
     values: Sequence[ConfigValue]
 
 

@@ -1,17 +1,17 @@
-"""The lag of all groups: the sum over the partitions of each, from three kinds of requests."""
+"""The lag of all groups: the sum over the partitions of each."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 
-from ottla import Admin, OffsetAndTimestamp
+from ottla import Admin
 from ottla._internal.text import counted
+from ottla._measurements.group_offsets import all_group_offsets
 from ottla.admin.lag import is_deleted
 from ottla.admin.offsets import IsolationLevel
 from ottla.admin.tables import PartialList
 from ottla.cli.messages import say_error
-from ottla.cli.offset_specs import without_leader
 from ottla.cli.partial import print_errors
 from ottla.cli.resources import text
 from ottla.cli.tables import Table
@@ -47,40 +47,23 @@ def all_lags(
         isolation_level: whether records of open transactions count.
         timeout: the seconds for each kind of request. Default: ``default.api.timeout.ms``.
     """
-    listed = client.list_groups(errors="return", timeout=timeout)
-    states = {each.group_id: each.state for each in listed}
-    committed = client.list_group_offsets(states, errors="return", timeout=timeout)
-    topic_partitions = {
-        topic_partition
-        for offsets in committed.values()
-        if not isinstance(offsets, KafkaError)
-        for topic_partition in offsets
-    }
-    ends: dict[tuple[str, int], OffsetAndTimestamp | KafkaError] = {
-        # Looking them up would wait for leaders until the timeout.
-        **without_leader(client, topic_partitions, timeout=timeout)
-    }
-    ends |= client.list_offsets(
-        dict.fromkeys(sorted(topic_partitions - set(ends)), "latest"),
-        isolation_level=isolation_level,
-        errors="return",
-        timeout=timeout,
-    )
+    found = all_group_offsets(client, isolation_level=isolation_level, timeout=timeout)
+    states = {each.group_id: each.state for each in found.listings}
     lags = []
-    for group, offsets in committed.items():
+    for group, offsets in found.committed.items():
         if isinstance(offsets, KafkaError):
             lags.append(GroupLag(group, states[group], 0, None, str(offsets)))
             continue
         lag, error = 0, None
         for topic_partition, offset in offsets.items():
-            end = ends[topic_partition]
+            end = found.ends[topic_partition]
             if not isinstance(end, KafkaError):
-                lag += max(0, (end.offset or 0) - offset.offset)
+                lag += max(0, (end.offset or 0) - offset)
             elif not is_deleted(end):
                 error = str(end)
         lags.append(GroupLag(group, states[group], len(offsets), lag, error))
     lags.sort(key=lambda each: (-(each.lag or 0), each.group_id))
-    return PartialList(lags, listed.errors)
+    return PartialList(lags, found.listings.errors)
 
 
 def summary(lags: PartialList[GroupLag]) -> Table:

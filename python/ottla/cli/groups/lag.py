@@ -12,9 +12,9 @@ from typing import TypeAlias, TypedDict
 
 from ottla import Admin
 from ottla._internal.text import counted, duration
+from ottla._measurements.lag_trend import GroupTrend, Offsets, Trend, offsets_of
 from ottla.admin import PartitionLag
 from ottla.cli.groups.all_lags import all_lags, print_unknown, summary
-from ottla.cli.groups.trend import GroupTrend, Offsets, Trend, offsets_of
 from ottla.cli.messages import say_error
 from ottla.cli.output import plain
 from ottla.cli.parsing import DURATION_HELP, parse_duration

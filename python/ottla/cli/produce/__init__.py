@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
@@ -39,11 +40,13 @@ class Produced(TypedDict):
         topic: the topic.
         written_count: the number of records that were acknowledged.
         failed_count: the number of records that were not; their errors are on standard error.
+        unknown_count: how many of these may have been written nevertheless.
     """
 
     topic: str
     written_count: int
     failed_count: int
+    unknown_count: int
 
 
 # The number of unsettled deliveries at which reading stops until the oldest are settled.
@@ -129,7 +132,16 @@ def run(arguments: argparse.Namespace) -> int:
         key_serializer=serializers.get("key"),
         value_serializer=serializers.get("value"),
     )
-    with without_unchecked(), producer, report_waiting(unacknowledged) as progress:
+
+    def count_interrupted() -> None:
+        _report_interrupted(arguments, settled, failures, unsettled)
+
+    with (
+        without_unchecked(),
+        _before_interrupt(count_interrupted),
+        producer,
+        report_waiting(unacknowledged) as progress,
+    ):
         ensure_topic(Admin(client_of(producer)), arguments.topic, create=arguments.create)
         for number, record in enumerate(_records(arguments, delimiter)):
             if number == arguments.count:
@@ -137,7 +149,11 @@ def run(arguments: argparse.Namespace) -> int:
             key, value = _split(record, key_delimiter, arguments)
             try:
                 sent = producer.send(
-                    arguments.topic, value, key, headers=headers, partition=arguments.partition
+                    arguments.topic,
+                    value,
+                    key,
+                    headers=headers,
+                    partition=arguments.partition,
                 )
             except KafkaError as error:
                 # Only this record was rejected. The records before it were accepted.
@@ -159,12 +175,58 @@ def run(arguments: argparse.Namespace) -> int:
     if refused:
         failures.add_refused(settled + 1)
     if arguments.json:
-        print_document(
-            Produced(topic=arguments.topic, written_count=written, failed_count=failures.count)
-        )
+        _print_counts(arguments, written, failures.count, failures.maybe_written)
     elif arguments.verbose or failures.count or sys.stdin.isatty():
         say(failures.summary(written))
     return 1 if failures.count else 0
+
+
+@contextmanager
+def _before_interrupt(report: Callable[[], None]) -> Iterator[None]:
+    """Call a function if a signal ends the block."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        report()
+        raise
+
+
+def _report_interrupted(
+    arguments: argparse.Namespace,
+    settled: int,
+    failures: Failures,
+    unsettled: Iterable[Delivery],
+) -> None:
+    """Print how many records were written when a signal ended the command.
+
+    A record that was not acknowledged by then may have been written.
+    """
+    written, failed, unknown = settled - failures.count, failures.count, failures.maybe_written
+    for each in unsettled:
+        error = each.exception() if each.done() else None
+        if each.done() and error is None:
+            written += 1
+        else:
+            failed += 1
+            unknown += error is None or error.maybe_done
+    if arguments.json:
+        _print_counts(arguments, written, failed, unknown)
+        return
+    parts = [f"{counted(written, 'record')} written"]
+    parts += [f"{failed - unknown} failed"] if failed > unknown else []
+    parts += [f"{unknown} unknown"] if unknown else []
+    say(f"interrupted: {', '.join(parts)}")
+
+
+def _print_counts(arguments: argparse.Namespace, written: int, failed: int, unknown: int) -> None:
+    print_document(
+        Produced(
+            topic=arguments.topic,
+            written_count=written,
+            failed_count=failed,
+            unknown_count=unknown,
+        )
+    )
 
 
 def _item(arguments: argparse.Namespace, number: int) -> dict[str, object]:

@@ -35,12 +35,13 @@ class Failures:
 
     Attributes:
         count: the number of failed records.
+        maybe_written: how many of them may have been written nevertheless.
     """
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
         self.count = 0
-        self._maybe_written = 0
+        self.maybe_written = 0
         self._causes: Counter[str] = Counter()
         # The first and last number of adjacent failed records; only the first such ranges.
         self._ranges: list[list[int]] = []
@@ -55,7 +56,7 @@ class Failures:
             error: why it was not written.
         """
         self.count += 1
-        self._maybe_written += error.maybe_done
+        self.maybe_written += error.maybe_done
         self._add_number(number)
         cause = _cause(error)
         # Programs get them all.
@@ -92,8 +93,8 @@ class Failures:
         text += f"{listed(ranges, _RANGES, self._range_count)} of the input"
         if len(self._causes) > 1:
             text += " (" + ", ".join(f"{n} {cause}" for cause, n in self._causes.items()) + ")"
-        if self._maybe_written:
-            text += f"; {self._maybe_written} of them may have been written nevertheless"
+        if self.maybe_written:
+            text += f"; {self.maybe_written} of them may have been written nevertheless"
         return text
 
 

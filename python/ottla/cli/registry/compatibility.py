@@ -6,6 +6,7 @@ Invariant: nothing is registered.
 from __future__ import annotations
 
 import argparse
+from typing import TypedDict
 
 from ottla.cli.registry.connection import add_registry, is_missing_subject, registry
 from ottla.cli.registry.schemas import add_file, schema_of, version_argument
@@ -13,6 +14,20 @@ from ottla.cli.resources import Subcommands, add_subcommand, show
 from ottla.cli.tables import Table
 from ottla.errors import SchemaError
 from ottla.schema import Registry, Schema
+
+
+class Compatibility(TypedDict):
+    """Whether a subject would accept a schema.
+
+    Attributes:
+        subject: the subject.
+        is_compatible: whether it would accept the schema.
+        messages: the reasons, as the registry states them.
+    """
+
+    subject: str
+    is_compatible: bool
+    messages: list[str]
 
 
 def add(subcommands: Subcommands) -> None:
@@ -40,11 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     schema = schema_of(arguments)
     with registry(arguments) as client:
         is_compatible, messages = check(client, arguments.subject, schema, arguments.version)
-    value = {
-        "subject": arguments.subject,
-        "is_compatible": is_compatible,
-        "messages": messages,
-    }
+    value = Compatibility(subject=arguments.subject, is_compatible=is_compatible, messages=messages)
     verdict = "compatible" if is_compatible else "incompatible"
     title = f"{arguments.subject}: {verdict}"
     show(arguments, value, [Table(title, [], [], messages, bad=not is_compatible)])

@@ -8,12 +8,29 @@ from __future__ import annotations
 
 import argparse
 import difflib
+from typing import TypedDict
 
 from ottla.cli.registry.connection import add_registry, registry
 from ottla.cli.registry.schemas import find, pretty, version_argument
 from ottla.cli.registry.versions import previous
 from ottla.cli.resources import Subcommands, add_subcommand, show
 from ottla.cli.tables import Table
+
+
+class SchemaDifference(TypedDict):
+    """What differs between two versions of a subject.
+
+    Attributes:
+        subject: the subject.
+        versions: the old and the new version; null if the registry did not return its number.
+        is_equal: whether nothing differs.
+        diff: the lines of a unified diff; empty if nothing differs.
+    """
+
+    subject: str
+    versions: list[int | None]
+    is_equal: bool
+    diff: list[str]
 
 
 def add(subcommands: Subcommands) -> None:
@@ -60,12 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
             lineterm="",
         )
     ]
-    value = {
-        "subject": arguments.subject,
-        "versions": [old.version, new.version],
-        "is_equal": not lines,
-        "diff": lines,
-    }
+    value = SchemaDifference(
+        subject=arguments.subject,
+        versions=[old.version, new.version],
+        is_equal=not lines,
+        diff=lines,
+    )
     nothing = f"versions {old.version} and {new.version} do not differ"
     show(arguments, value, [Table("", [], [], lines or [nothing])])
     return 1 if lines else 0

@@ -9,7 +9,8 @@ import argparse
 
 from ottla._internal.text import clean
 from ottla.admin import Plan, PlannedChange
-from ottla.cli.messages import say
+from ottla.cli.messages import Item, is_json, say, say_error
+from ottla.cli.output import collect_result
 from ottla.cli.registry.compatibility import check
 from ottla.cli.registry.connection import (
     add_registry,
@@ -22,6 +23,8 @@ from ottla.cli.resources import Subcommands, add_dry_run, add_subcommand, confir
 from ottla.cli.streams import print_done
 from ottla.errors import SchemaError
 from ottla.schema import Registry, Schema
+
+_INCOMPATIBLE = "IncompatibleSchema"
 
 
 def add(subcommands: Subcommands) -> None:
@@ -46,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     with registry(arguments) as client:
         existing = _registered(client, arguments.subject, schema)
         if existing is not None:
-            print_done(clean(f"registered already: {name_of(existing)}"))
+            _report(existing, "registered already:", is_unchanged=True)
             return 0
         is_compatible, messages = check(client, arguments.subject, schema)
         verdict = "compatible" if is_compatible else "incompatible"
@@ -65,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
             say(clean(message))
         if arguments.dry_run or not is_compatible:
             print_plan(plan)
+            if not is_compatible:
+                say_error("nothing was registered: the schema is incompatible", name=_INCOMPATIBLE)
             return 0 if is_compatible else 1
         if not confirm(arguments, plan):
             return 1
@@ -72,8 +77,21 @@ def run(arguments: argparse.Namespace) -> int:
         if registered.version is None:
             # Most registries return the id alone.
             registered = client.lookup(arguments.subject, schema)
-    print_done(clean(f"registered {name_of(registered)}"))
+    _report(registered, "registered")
     return 0
+
+
+def _report(schema: Schema, done: str, *, is_unchanged: bool = False) -> None:
+    item = Item()
+    if schema.subject is not None:
+        item["subject"] = schema.subject
+    if schema.version is not None:
+        item["version"] = schema.version
+    if schema.id is not None:
+        item["schema_id"] = schema.id
+    collect_result(item, None, is_unchanged=is_unchanged)
+    if not is_json():
+        print_done(clean(f"{done} {name_of(schema)}"))
 
 
 def _registered(client: Registry, subject: str, schema: Schema) -> Schema | None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 from ottla.errors import ConfigError
 from ottla.schema import Registry, Schema, SchemaReference
@@ -19,6 +19,42 @@ _TYPES: dict[str, Literal["AVRO", "PROTOBUF", "JSON"]] = {
     "json": "JSON",
 }
 _SUFFIXES = {".avsc": "avro", ".proto": "protobuf", ".json": "json"}
+
+
+class SchemaReferenceDocument(TypedDict):
+    """A schema that another one refers to.
+
+    Attributes:
+        name: the name in the text of the other schema.
+        subject: its subject.
+        version: its version in the subject.
+    """
+
+    name: str
+    subject: str
+    version: int
+
+
+class SchemaDocument(TypedDict):
+    """A registered schema.
+
+    Attributes:
+        subject: the subject in which it was found; null if it was found by its id.
+        version: its version in the subject; null likewise.
+        id: its id; null if the registry did not return it.
+        guid: its GUID; null if the registry has none.
+        type: ``AVRO``, ``PROTOBUF`` or ``JSON``.
+        references: the schemas that it refers to.
+        schema: its text.
+    """
+
+    subject: str | None
+    version: int | None
+    id: int | None
+    guid: str | None
+    type: str
+    references: list[SchemaReferenceDocument]
+    schema: str
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +133,7 @@ def pretty(schema: Schema) -> list[str]:
     return text.splitlines()
 
 
-def plain_schema(schema: Schema) -> dict[str, Any]:
+def plain_schema(schema: Schema) -> SchemaDocument:
     """Return a schema in JSON's types."""
     return {
         "subject": schema.subject,

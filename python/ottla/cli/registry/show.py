@@ -55,7 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.id is not None and schema.id is None:
         # Registries return a schema by its id without the id.
         key = "id" if arguments.id.isdecimal() else "guid"
-        value[key] = int(arguments.id) if key == "id" else arguments.id
+        if key == "id":
+            value["id"] = int(arguments.id)
+        else:
+            value["guid"] = arguments.id
         title = f"{key} {arguments.id}, {title}"
     if arguments.raw:
         sys.stdout.write(schema.text)

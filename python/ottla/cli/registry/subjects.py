@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from typing import TypedDict
 
 from ottla._internal.text import counted
 from ottla.cli.parsing import add_match, matching
 from ottla.cli.registry.connection import add_registry, registry
 from ottla.cli.resources import Subcommands, add_subcommand, show
 from ottla.cli.tables import Table
+
+
+class Subject(TypedDict):
+    """A subject.
+
+    Attributes:
+        subject: its name.
+    """
+
+    subject: str
 
 
 def add(subcommands: Subcommands) -> None:
@@ -30,5 +41,5 @@ def run(arguments: argparse.Namespace) -> int:
         found = sorted(filter(is_match, names))
     rows = [[each] for each in found]
     table = Table("", ["subject"], rows, [counted(len(found), "subject")])
-    show(arguments, [{"subject": each} for each in found], [table])
+    show(arguments, [Subject(subject=each) for each in found], [table])
     return 0

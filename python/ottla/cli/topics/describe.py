@@ -9,9 +9,9 @@ from typing import TypedDict
 
 from ottla import Admin
 from ottla._internal.text import counted
+from ottla._measurements.leaderless import no_leader
 from ottla.admin import ConfigEntry, ConfigResource, PartitionDescription, TopicDescription
 from ottla.admin.offsets import OffsetSpec
-from ottla.cli.offset_specs import no_leader
 from ottla.cli.partial import print_errors, split
 from ottla.cli.resources import Subcommands, add_subcommand, admin, joined, show, text
 from ottla.cli.suggestions import with_topics

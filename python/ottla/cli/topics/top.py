@@ -10,19 +10,17 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from ottla import Admin
-from ottla._internal.text import counted
-from ottla.admin.destinations import TopicPartition
+from ottla._measurements.write_rates import Sample, write_rates
+from ottla._measurements.write_samples import end_offsets, leader_sizes, log_dirs, replica_sizes
 from ottla.cli.messages import say_error
 from ottla.cli.options import connect, style
 from ottla.cli.packages import require
 from ottla.cli.parsing import DURATION_HELP, add_match, matching, parse_duration
-from ottla.cli.resources import Subcommands, add_subcommand, admin, partition_name, show, text
+from ottla.cli.resources import Subcommands, add_subcommand, admin, partition_name, show
 from ottla.cli.tables import Table, as_text
-from ottla.cli.topics.write_rates import Sample, WriteRate, WriteRates, write_rates
-from ottla.cli.units import number, size
+from ottla.cli.topics.top_rows import table, top_document
 from ottla.errors import ConfigError, KafkaError
 
 _ONCE = "5s"
@@ -94,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         time.sleep(seconds)
         after = _sample(client, arguments, is_match)
     rates = write_rates(before, after)
-    show(arguments, _plain(arguments, before, after, rates), [_table(arguments, rates)])
+    show(arguments, top_document(arguments, before, after, rates), [table(arguments, rates)])
     problems = dict.fromkeys([*before.problems, *after.problems])
     for problem in problems:
         say_error(problem)
@@ -119,110 +117,16 @@ def _sample(
         if leader is None
     ]
     led = {each: leader for each, leader in leaders.items() if leader is not None}
-    found = client.list_offsets(
-        dict.fromkeys(led, "latest"), isolation_level="read_uncommitted", errors="return"
-    )
+    ends, failed = end_offsets(client, led)
     ends_time = time.monotonic()
-    ends: dict[TopicPartition, int] = {}
-    for each, end in found.items():
-        if isinstance(end, KafkaError):
-            problems.append(f"{partition_name(each)}: {end}")
-        elif end.offset is not None:
-            ends[each] = end.offset
-    sizes: dict[TopicPartition, int] = {}
-    log_dirs = client.describe_log_dirs(sorted({*led.values()}), errors="return")
+    problems += [f"{partition_name(each)}: {error}" for each, error in failed.items()]
+    directories, unknown = log_dirs(client, led.values())
     sizes_time = time.monotonic()
-    for broker, dirs in log_dirs.items():
-        if isinstance(dirs, KafkaError):
-            problems.append(f"the sizes on broker {broker} are unknown: {dirs}")
-            continue
-        for replica in (replica for each in dirs for replica in each.replicas):
-            where = replica.topic, replica.partition
-            if led.get(where) == broker and not replica.is_future:
-                sizes[where] = replica.size
+    problems += [
+        f"the sizes on broker {broker} are unknown: {error}" for broker, error in unknown.items()
+    ]
+    sizes = leader_sizes(replica_sizes(directories), led)
     return Sample(leaders, ends, ends_time, sizes, sizes_time, tuple(problems))
-
-
-def _plain(
-    arguments: argparse.Namespace, before: Sample, after: Sample, rates: WriteRates
-) -> dict[str, Any]:
-    return {
-        "by": arguments.by,
-        "seconds": after.ends_time - before.ends_time,
-        "rows": [value for value, _, _ in _rows(arguments, rates)],
-        "total": _plain_rate(rates.total()),
-        "shortened": [{"topic": topic, "partition": part} for topic, part in rates.shortened],
-    }
-
-
-def _plain_rate(rate: WriteRate) -> dict[str, Any]:
-    return {
-        "records_per_second": rate.records_per_second,
-        "bytes_per_second": rate.bytes_per_second,
-    }
-
-
-def _rows(
-    arguments: argparse.Namespace, rates: WriteRates
-) -> list[tuple[dict[str, Any], list[str], WriteRate]]:
-    """Return each row as plain values and as its first cells, with its rate, in order."""
-    rows: list[tuple[dict[str, Any], list[str], WriteRate]] = []
-    if arguments.by == "topic":
-        for topic in sorted(rates.by_topic(), key=lambda each: each.key):
-            value = {"topic": topic.key, "partition_count": topic.partition_count}
-            rows.append((value, [topic.key, str(topic.partition_count)], topic.rate))
-    elif arguments.by == "broker":
-        for broker in sorted(rates.by_broker(), key=lambda each: each.key):
-            value = {"broker": broker.key, "partition_count": broker.partition_count}
-            rows.append((value, [str(broker.key), str(broker.partition_count)], broker.rate))
-    else:
-        for where, rate in sorted(rates.partitions.items()):
-            leader = rates.leaders[where]
-            value = {"topic": where[0], "partition": where[1], "leader": leader}
-            cells = [partition_name(where), "none" if leader is None else str(leader)]
-            rows.append((value, cells, rate))
-    if arguments.sort != "name":
-        # The sort is stable: equal rates are in the order of names.
-        rows.sort(key=lambda row: -(_sort_value(arguments, row[2]) or 0.0))
-    return [(value | _plain_rate(rate), cells, rate) for value, cells, rate in rows][
-        : arguments.limit
-    ]
-
-
-def _sort_value(arguments: argparse.Namespace, rate: WriteRate) -> float | None:
-    return rate.records_per_second if arguments.sort == "records" else rate.bytes_per_second
-
-
-_HEADERS = {
-    "topic": ["topic", "partitions"],
-    "partition": ["partition", "leader"],
-    "broker": ["broker", "leads"],
-}
-
-
-def _table(arguments: argparse.Namespace, rates: WriteRates) -> Table:
-    rows = [[*cells, *_cells(rate)] for _, cells, rate in _rows(arguments, rates)]
-    header = [*_HEADERS[arguments.by], "records/s", "bytes/s", "bytes/record"]
-    records, sizes, mean = _cells(rates.total())
-    total = f"{records or 'unknown'} records/s, {sizes or 'unknown'}/s"
-    if mean:
-        total += f", {mean} a record"
-    lines = [f"{counted(len(rates.partitions), 'partition')}: {total}"]
-    if rates.shortened:
-        lines.append(
-            f"{counted(len(rates.shortened), 'log')} became smaller, as segments were deleted: "
-            "their bytes are not counted"
-        )
-    return Table("", header, rows, lines)
-
-
-def _cells(rate: WriteRate) -> list[str]:
-    records, sizes = rate.records_per_second, rate.bytes_per_second
-    return [
-        text(None if records is None else number(records)),
-        text(None if sizes is None else size(round(sizes))),
-        text(size(round(sizes / records)) if records and sizes is not None else None),
-    ]
 
 
 def _show_live(arguments: argparse.Namespace, is_match: Callable[[str], bool]) -> int:
@@ -244,9 +148,9 @@ def _show_live(arguments: argparse.Namespace, is_match: Callable[[str], bool]) -
             Live(console=console, screen=True, auto_refresh=False) as live,
         ):
 
-            def draw(table: Table | None) -> None:
+            def draw(rates: Table | None) -> None:
                 lines = [*problems, *warnings.take()][:3] or ["Ctrl-C to exit"]
-                shown = [table] if table else [Table("", [], [], ["measuring"])]
+                shown = [rates] if rates else [Table("", [], [], ["measuring"])]
                 shown.append(Table("", [], [], lines, bad=bool(problems)))
                 live.update(Text.from_ansi(as_text(shown, style()), no_wrap=True), refresh=True)
 
@@ -264,6 +168,6 @@ def _show_live(arguments: argparse.Namespace, is_match: Callable[[str], bool]) -
                 room = max(3, console.height - 8)
                 arguments.limit = room if limit is None else min(limit, room)
                 if len(samples) > 1:
-                    draw(_table(arguments, write_rates(samples[0], samples[-1])))
+                    draw(table(arguments, write_rates(samples[0], samples[-1])))
                 else:
                     draw(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypedDict
 
-from ottla.cli.groups.trend import Trend
+from ottla._measurements.lag_trend import Trend
 
 
 class EventLine(TypedDict):

@@ -12,9 +12,9 @@ from typing import Any
 
 from ottla import AsyncAdmin, AsyncClient
 from ottla._internal.text import duration
+from ottla._measurements.lag_trend import GroupTrend, Trend, offsets_of
 from ottla.admin import PartitionLag
 from ottla.cli.groups.lag import cleared_in, rate_text, summary_of, trend_text
-from ottla.cli.groups.trend import GroupTrend, Trend, offsets_of
 from ottla.cli.output import plain
 from ottla.cli.tables import Table
 from ottla.cli.units import elapsed

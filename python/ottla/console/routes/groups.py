@@ -15,8 +15,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ottla import Admin
+from ottla._measurements.lag_trend import Trend
 from ottla.cli.groups.reset import parse_target
-from ottla.cli.groups.trend import Trend
 from ottla.cli.parsing import parse_partition
 from ottla.console import workers as cadences
 from ottla.console.confirmed import check_digest, digest_of

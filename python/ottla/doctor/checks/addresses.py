@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 
 from ottla._internal.text import listed
-from ottla.doctor.facts import Broker
+from ottla.doctor.cluster_facts import Broker
 
 # RFC 1918 and RFC 4193; is_private has more, such as the addresses of documentation.
 _PRIVATE = [

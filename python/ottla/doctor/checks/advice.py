@@ -6,7 +6,8 @@ import ipaddress
 from collections.abc import Iterator
 
 from ottla._internal.text import listed
-from ottla.doctor.facts import Broker, Facts, LogDir
+from ottla.doctor.cluster_facts import Broker, LogDir
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 
 # Replicas that one broker should host at most: Kafka's own recommendation.

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ottla.doctor.checks.liveness import server_is_alive
 from ottla.doctor.checks.port import port_finding, unresolved_finding
-from ottla.doctor.facts import Endpoint, Facts
+from ottla.doctor.connection_facts import Endpoint
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding, Severity
 
 

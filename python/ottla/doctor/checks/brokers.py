@@ -15,7 +15,9 @@ from ottla.doctor.checks.identity import judge_identity, judge_unspecified
 from ottla.doctor.checks.large_requests import judge_large_requests
 from ottla.doctor.checks.liveness import is_alive
 from ottla.doctor.checks.port import ipv6_finding, port_finding
-from ottla.doctor.facts import Broker, Endpoint, Facts
+from ottla.doctor.cluster_facts import Broker
+from ottla.doctor.connection_facts import Endpoint
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 
 # Failures of a port that speaks Kafka, but not as configured.

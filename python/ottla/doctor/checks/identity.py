@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ottla.doctor.checks.addresses import advertised, ids_of, kind_of
-from ottla.doctor.facts import Broker, Facts
+from ottla.doctor.cluster_facts import Broker
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 
 

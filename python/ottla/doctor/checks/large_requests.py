@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from ottla._internal.text import listed
 from ottla.doctor.checks.silence import MTU_FIX
 from ottla.doctor.checks.throttles import throttled
-from ottla.doctor.facts import Broker, Facts, Step
+from ottla.doctor.cluster_facts import Broker
+from ottla.doctor.connection_facts import Step
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 
 # Small requests that take longer show a broker that stalls, or a quota.

@@ -8,7 +8,9 @@ from ottla._internal.text import counted, listed
 from ottla.doctor.certainty import certainty_of
 from ottla.doctor.checks.replicas import not_eligible
 from ottla.doctor.checks.throttles import throttled
-from ottla.doctor.facts import Broker, Facts, PartitionCheck, Step
+from ottla.doctor.cluster_facts import Broker, PartitionCheck
+from ottla.doctor.connection_facts import Step
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 
 _GRANT = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ottla.doctor.facts import Endpoint, Facts
+from ottla.doctor.connection_facts import Endpoint
+from ottla.doctor.facts import Facts
 
 # Seconds after which controllers give up a silent broker: broker.session.timeout.ms, and a reserve.
 SESSION_SECONDS = 10.0

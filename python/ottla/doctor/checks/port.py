@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from ottla._internal.text import iso_date
 from ottla.doctor.checks.silence import closing_finding, foreign_finding, silent_finding
 from ottla.doctor.checks.tls_failures import TLS_FAILURES
-from ottla.doctor.facts import Address, Endpoint, Step
+from ottla.doctor.connection_facts import Address, Endpoint, Step
 from ottla.doctor.findings import Finding, Severity
 
 # By reason: the phase, the problem, and the fix.

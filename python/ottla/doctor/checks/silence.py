@@ -6,7 +6,7 @@ It follows from the probes of ``ottla.doctor.responder``; without them, the caus
 from __future__ import annotations
 
 from ottla.doctor.certainty import certainty_of
-from ottla.doctor.facts import Address, Step
+from ottla.doctor.connection_facts import Address, Step
 from ottla.doctor.findings import Finding, Severity
 
 _FOREIGN = {"not_kafka", "closed", "timed_out", "other"}

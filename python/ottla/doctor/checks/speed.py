@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from ottla._internal.text import counted, listed
 from ottla.doctor.checks.throttles import throttled, throttles_of
-from ottla.doctor.facts import Address, Facts, Step
+from ottla.doctor.connection_facts import Address, Step
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 from ottla.doctor.steps import all_steps, endpoints_of
 

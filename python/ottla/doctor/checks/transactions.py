@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ottla._internal.text import counted, duration, listed
-from ottla.doctor.facts import Facts, OpenTransaction
+from ottla.doctor.cluster_facts import OpenTransaction
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 
 # Most transactions take less than a second; a streaming job may commit once a minute.

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ottla._internal.markup import Markup, element, joined, rows_of
 from ottla._internal.text import iso_date, listed
-from ottla.doctor.facts import Broker, Endpoint, Facts, Step
+from ottla.doctor.cluster_facts import Broker
+from ottla.doctor.connection_facts import Endpoint, Step
+from ottla.doctor.facts import Facts
 from ottla.doctor.step_details import step_detail
 
 MAX_ROWS = 500

@@ -1,6 +1,7 @@
 """The rates at which topics, partitions and brokers are written, from two samples of a cluster.
 
-Invariant: nothing is requested here, and what two samples cannot tell is None.
+Invariants: nothing is requested here; a rate compares a partition, or a replica, with itself; what
+two samples cannot tell is None.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from ottla.admin.destinations import TopicPartition
 
 K = TypeVar("K")
+
+Replica: TypeAlias = tuple[int, str, int]
+"""A broker, and the topic and partition of a replica on it."""
 
 
 @dataclass(frozen=True)
@@ -102,28 +106,33 @@ class WriteRates:
 
 def write_rates(before: Sample, after: Sample) -> WriteRates:
     """Return the rates between two samples."""
-    rates, shortened = {}, []
-    for each in after.leaders:
-        records = _rate(before.ends, after.ends, each, after.ends_time - before.ends_time)
-        size = None
-        # Replicas differ in size: their segments are deleted at different times.
-        if before.leaders.get(each) == after.leaders[each]:
-            size = _rate(before.sizes, after.sizes, each, after.sizes_time - before.sizes_time)
-            if each in before.sizes and each in after.sizes and size is None:
-                shortened.append(each)
-        rates[each] = WriteRate(records, size)
+    records = growth_rates(before.ends, after.ends, after.ends_time - before.ends_time)
+    # Replicas differ in size: their segments are deleted at different times.
+    first = {
+        each: size
+        for each, size in before.sizes.items()
+        if before.leaders.get(each) == after.leaders.get(each)
+    }
+    sizes = growth_rates(first, after.sizes, after.sizes_time - before.sizes_time)
+    rates = {each: WriteRate(records.get(each), sizes.get(each)) for each in after.leaders}
+    shortened = [
+        each for each in rates if each in first and each in after.sizes and each not in sizes
+    ]
     return WriteRates(rates, after.leaders, shortened)
 
 
-def _rate(
-    before: Mapping[TopicPartition, int],
-    after: Mapping[TopicPartition, int],
-    key: TopicPartition,
-    seconds: float,
-) -> float | None:
-    if key not in before or key not in after or seconds <= 0 or after[key] < before[key]:
-        return None
-    return (after[key] - before[key]) / seconds
+def growth_rates(before: Mapping[K, int], after: Mapping[K, int], seconds: float) -> dict[K, float]:
+    """Return by how much each value grew per second.
+
+    What is new and what became smaller, such as a topic that was created again, has no rate.
+    """
+    if seconds <= 0:
+        return {}
+    return {
+        key: (value - before[key]) / seconds
+        for key, value in after.items()
+        if key in before and value >= before[key]
+    }
 
 
 def _sum(rates: Iterable[WriteRate]) -> WriteRate:
