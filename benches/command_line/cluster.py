@@ -59,7 +59,9 @@ class Cluster:
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
             "SASL:SASL_PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",
-            "listener.name.sasl.sasl.enabled.mechanisms": "SCRAM-SHA-256",
+            "listener.name.sasl.sasl.enabled.mechanisms": "SCRAM-SHA-256,PLAIN",
+            "listener.name.sasl.plain.sasl.jaas.config": "org.apache.kafka.common.security.plain."
+            f'PlainLoginModule required user_{USER}="{PASSWORD}";',
             "listener.name.sasl.scram-sha-256.sasl.jaas.config": scram,
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
@@ -89,10 +91,10 @@ class Cluster:
         schema = directory / "payment.avsc"
         schema.write_text(json.dumps(_SCHEMA))
         register = f"--value-schema @{schema} --value-register"
+        password = "--mechanism SCRAM-SHA-256 --password-file -"
         written = '{"id": 1, "amount": 12.5}'
         for command in (
-            f"ottla users set-password {USER} --mechanism SCRAM-SHA-256"
-            f" --password-file <(printf {PASSWORD})",
+            f"printf {PASSWORD} | ottla users set-password {USER} {password}",
             "ottla acls create --topic orders --principal User:reader --allow read",
             f"ottla acls create --topic orders --principal User:{USER} --allow describe",
             f"echo '{written}' | ottla produce -t payments --value-format avro {register}",

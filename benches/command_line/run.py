@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 
 from benches.command_line import failures, page, tools
@@ -98,7 +99,7 @@ class Bench:
             return _filled(text, words())
 
         outcomes = {
-            tool: median(lambda text=text: command(text), environment, self._rounds)  # type: ignore[misc]
+            tool: median(partial(command, text), environment, self._rounds)
             for tool, text in task.commands.items()
             if tool in self._tools
         }

@@ -125,7 +125,7 @@ TASKS = (
         },
         {
             KCAT: "replicas beside in-sync ones: compare them yourself",
-            RPK: "replicas without in-sync ones",
+            RPK: "replicas and offline ones, not those in sync",
             KAF: "by two commands; compare replicas yourself",
             KAFKACTL: "by two commands; compare replicas yourself",
         },

@@ -6,12 +6,15 @@ import json
 import threading
 import uuid
 
+import pytest
+
 import ottla
 from ottla.admin import ConfigResource
 from tests.cluster.conftest import Brokers
 from tests.cluster.test_command_line_topics import run, run_well
 
 
+@pytest.mark.deep  # two seconds and more; tests/mock has the details
 def test_a_topic_and_a_group_are_cloned(brokers: Brokers) -> None:
     source = brokers.create_topic(3, {"max.message.bytes": "2000000"})
     copy, group, copied_group = (f"copy-{uuid.uuid4().hex[:12]}" for _ in range(3))
