@@ -17,4 +17,4 @@ mkdir -p "$directory"
 cd "$module"
 go mod init tools 2>/dev/null
 go mod edit -require "github.com/birdayz/kaf@$kaf"
-go build -mod=mod -trimpath -o "$directory/kaf" github.com/birdayz/kaf/cmd/kaf 2>/dev/null
+go build -mod=mod -o "$directory/kaf" github.com/birdayz/kaf/cmd/kaf
