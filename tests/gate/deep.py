@@ -61,6 +61,8 @@ def sections(seeds: int) -> list[Section]:
         *(Section(name, _pytest(f"tests/{name}")) for name in directories),
         # Other clients' own suites: needs their checkouts (docs/compare/peer-suites.md).
         Section("peer-suites", [sys.executable, "-m", "tests.peer_suites"]),
+        # Fails if ottla's command line does not do a daily task, or hides the cause of a failure.
+        Section("command-lines", [sys.executable, "-m", "benches.command_line.run"]),
         Section("instructions", [sys.executable, "-m", "benches.instructions"]),
         Section("fuzz", ["tools/fuzz.sh", os.environ.get("FUZZ_SECONDS", "60")]),
     ]

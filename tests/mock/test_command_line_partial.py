@@ -162,6 +162,14 @@ def test_produce_creates_a_topic_only_if_told_to(mock_cluster: MockCluster, run:
     assert (again.code, again.err) == (0, "")
 
 
+@pytest.mark.parametrize("options", ["-e", "-c 1", "--last 1", "-o end"])
+def test_an_unknown_topic_is_reported_once(run: str, options: str) -> None:
+    done = ottla_here("consume", run, "-t", "order", *options.split())
+    assert (done.code, done.out) == (1, b"")
+    [line] = done.err.splitlines()
+    assert line.endswith("did you mean orders?")
+
+
 def test_reading_as_a_group_creates_no_topic(run: str) -> None:
     done = incomplete(run, "consume -t order -G readers -e")
     assert "did you mean orders?" in done.err

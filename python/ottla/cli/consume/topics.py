@@ -11,6 +11,7 @@ import re
 
 from ottla import Admin, Client
 from ottla._internal.text import listed
+from ottla.cli.suggestions import check_topic
 from ottla.errors import ConfigError, UnknownTopicError
 
 
@@ -51,10 +52,14 @@ def topics_of(client: Client, arguments: argparse.Namespace) -> list[str]:
     """Return the topics to read, each once.
 
     Raises:
-        UnknownTopicError: no topic matches.
+        UnknownTopicError: no topic matches, or a named one does not exist.
     """
     if arguments.pattern is None:
-        return list(dict.fromkeys(arguments.topics))
+        named = list(dict.fromkeys(arguments.topics))
+        # A scan would wait longer for a topic that may be about to be created.
+        for name in named:
+            check_topic(Admin(client), name)
+        return named
     pattern = _compiled(arguments.pattern)
     names = (topic.name for topic in Admin(client).list_topics())
     found = [name for name in names if pattern.fullmatch(name)]
