@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import ottla
+from ottla.admin import Acl, SetPassword
 from ottla.console import serve
 from ottla.console.changing import records
 from ottla.testing import Fault, MockCluster
@@ -32,9 +33,10 @@ def plan_of(page: Page, title: str) -> tuple[Locator, Locator]:
 
 
 def test_a_console_that_is_read_only_has_no_forms_of_changes(page: Page) -> None:
-    for place in ("map", "map?topic=orders", "groups?group=billing"):
+    places = {"map": "orders", "map?topic=orders": "orders", "groups?group=billing": "orders"}
+    for place, content in {**places, "access": "0 of 0 entries"}.items():
         go(page, place)
-        expect(page.locator("main")).to_contain_text("orders")
+        expect(page.locator("main")).to_contain_text(content)
         expect(page.locator(".change, .changes")).to_have_count(0)
 
 
@@ -129,10 +131,50 @@ def test_offsets_and_a_group_are_deleted(changing: Page, mock_cluster: MockClust
     assert not mock_cluster.committed("billing")
 
 
+def test_access_is_shown_and_changed(changing: Page) -> None:
+    go(changing, "access")
+    changing.get_by_text("Create an entry").click()
+    changing.get_by_label("Principal").fill("User:alice")
+    changing.get_by_label("Operations").fill("read, describe")
+    changing.get_by_label("Name", exact=True).fill("orders")
+    section, plan = plan_of(changing, "New entries")
+    expect(plan).to_contain_text("allow User:alice to describe topic orders from *")
+    section.get_by_role("button", name="Create the entries").click()
+    expect(section.locator(".outcome")).to_have_text("Created 2 entries.")
+    listed = changing.get_by_role("region", name="Access control entries").locator("tbody tr")
+    expect(listed).to_have_count(2)
+    changing.get_by_role("button", name="Delete allow User:alice to read topic orders").click()
+    changing.get_by_role("button", name="Delete the entry").click()
+    expect(changing.get_by_text("Deleted the entry.")).to_be_visible()
+    expect(listed).to_have_count(1)
+
+
+def test_a_password_is_set_and_leaves_the_page(changing: Page) -> None:
+    go(changing, "access")
+    changing.get_by_text("Set a password").click()
+    changing.get_by_label("User", exact=True).fill("alice")
+    changing.get_by_label("Password", exact=True).fill("hunter2")
+    section, plan = plan_of(changing, "New password")
+    expect(plan).to_contain_text("create password of alice")
+    section.get_by_role("button", name="Set the password").click()
+    expect(section.locator(".outcome")).to_have_text("Set the password of alice.")
+    expect(changing.get_by_label("Password", exact=True)).to_have_value("")
+    users = changing.get_by_role("region", name="Users", exact=True).locator("tbody tr")
+    expect(users).to_contain_text("alice")
+    assert "hunter2" not in changing.content() + changing.url
+    changing.get_by_role("button", name="Delete the SCRAM-SHA-512 password of alice").click()
+    changing.get_by_label("Type alice to confirm").fill("alice")
+    changing.get_by_role("button", name="Delete the password", exact=True).click()
+    expect(users).to_have_count(0)
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (NARROW, "dark")])
 def test_forms_are_accessible_and_not_clipped(
     browser: Browser, client: ottla.Client, orders: str, width: int, scheme: str
 ) -> None:
+    with ottla.Admin(client) as admin:
+        admin.create_acls([Acl("topic", "orders", "User:alice", "read", "deny")])
+        admin.alter_user_scram_credentials({"alice": [SetPassword("secret")]})
     with (
         serve(client, allow_changes=True) as console,
         open_page(browser, console.url, width=width, scheme=scheme) as page,
@@ -145,9 +187,12 @@ def test_forms_are_accessible_and_not_clipped(
                 ["One message", "Delete the topic"],
             ),
             ("groups?group=billing", ["Delete offsets or the group"], ["Delete the group"]),
+            ("access", ["Create an entry", "Set a password"], []),
         ]
         for number, (place, opened, planned) in enumerate(places):
             go(page, place)
+            if place == "access":
+                expect(page.get_by_role("button", name="Delete the")).to_be_visible()
             for title in opened:
                 page.get_by_text(title, exact=True).click()
             for title in planned:

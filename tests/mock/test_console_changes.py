@@ -239,3 +239,73 @@ def test_a_group_and_its_offsets_are_deleted(
     )
     assert confirm(changing, "groups/delete", typed, planned["digest"]).json["changed"]
     assert not mock_cluster.committed("billing")
+
+
+ENTRY = {
+    "principal": "User:alice",
+    "operation": "read",
+    "resource_type": "topic",
+    "resource_name": "orders",
+    "permission": "allow",
+    "pattern_type": "literal",
+    "host": "*",
+}
+
+
+def test_entries_are_created_listed_and_deleted(changing: Console) -> None:
+    created = change(changing, "acls/create", {**ENTRY, "operation": "read, Describe"})
+    assert len(created["changes"]) == 2
+    listed = request(changing, "/api/acls").json
+    assert listed["total"] == 2
+    assert ENTRY in listed["rows"]
+    # What exists already is no change.
+    assert plan(changing, "acls/create", ENTRY)["changes"] == []
+    digest = plan(changing, "acls/delete", ENTRY)["digest"]
+    assert confirm(changing, "acls/delete", {**ENTRY, "host": "10.0.0.1"}, digest).status == 409
+    assert confirm(changing, "acls/delete", ENTRY, digest).json["changed"]
+    assert [each["operation"] for each in request(changing, "/api/acls").json["rows"]] == [
+        "describe"
+    ]
+    # Somebody else has deleted it meanwhile.
+    assert confirm(changing, "acls/delete", ENTRY, digest).status == 409
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("operation", "fly"), ("resource_type", "moon"), ("permission", "maybe")],
+)
+def test_a_wrong_entry_is_refused(changing: Console, field: str, value: str) -> None:
+    response = post(changing, "/api/change/acls/create", {**ENTRY, field: value})
+    assert (response.status, response.json["name"]) == (400, "ConfigError")
+    assert value in response.json["message"]
+
+
+def test_a_password_is_set_listed_and_deleted_without_being_shown(
+    changing: Console, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    secret = " hunter2-\u00e9 "
+    wanted = {"user": "alice", "password": secret, "iterations": 8192}
+    planned = plan(changing, "users/password", wanted)
+    [created] = planned["changes"]
+    assert (created["action"], created["after"]) == ("create", "8192 iterations")
+    # Another password needs a plan of its own.
+    other = confirm(changing, "users/password", {**wanted, "password": "x"}, planned["digest"])
+    assert other.status == 409
+    done = confirm(changing, "users/password", wanted, planned["digest"])
+    assert done.json["changed"]
+    listed = request(changing, "/api/users")
+    row = {"user": "alice", "mechanism": "SCRAM-SHA-512", "iterations": 8192}
+    assert listed.json == {"total": 1, "rows": [row]}
+    # The same plan once more would replace what is there now.
+    assert confirm(changing, "users/password", wanted, planned["digest"]).status == 409
+    wrong = post(changing, "/api/change/users/password", {**wanted, "iterations": 7})
+    assert wrong.status == 400
+    for seen in (done, other, listed, wrong):
+        assert "hunter2" not in seen.body.decode()
+    assert "hunter2" not in caplog.text + repr(planned)
+    deletion = {"user": "alice", "mechanism": "SCRAM-SHA-512", "typed": "alice"}
+    digest = plan(changing, "users/delete", deletion)["digest"]
+    assert confirm(changing, "users/delete", {**deletion, "typed": ""}, digest).status == 400
+    assert confirm(changing, "users/delete", deletion, digest).json["changed"]
+    assert request(changing, "/api/users").json["total"] == 0

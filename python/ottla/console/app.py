@@ -24,6 +24,7 @@ from ottla.console import responses
 from ottla.console.query import Utf8Only
 from ottla.console.responses import JSONResponse
 from ottla.console.routes import (
+    access_control,
     brokers,
     changes,
     doctor,
@@ -70,6 +71,7 @@ def application(context: Context) -> Starlette:
             *messages.routes(context),
             *doctor.routes(context),
             *changes.routes(context),
+            *access_control.routes(context),
             *simulation.routes(context),
         ],
         middleware=[Middleware(Utf8Only)],
