@@ -309,3 +309,12 @@ def test_a_password_is_set_listed_and_deleted_without_being_shown(
     assert confirm(changing, "users/delete", {**deletion, "typed": ""}, digest).status == 400
     assert confirm(changing, "users/delete", deletion, digest).json["changed"]
     assert request(changing, "/api/users").json["total"] == 0
+
+
+def test_a_cluster_without_an_authorizer_says_so(
+    changing: Console, mock_cluster: MockCluster
+) -> None:
+    mock_cluster.inject(Fault.error("SECURITY_DISABLED"), api="DescribeAcls")
+    refused = request(changing, "/api/acls")
+    assert (refused.status, refused.json["name"]) == (502, "SECURITY_DISABLED")
+    assert request(changing, "/api/users").status == 200
