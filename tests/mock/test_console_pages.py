@@ -19,7 +19,7 @@ from ottla.testing import Fault, MockCluster
 from tests.support.browser import NARROW, WIDE, assert_accessible, clipped, go, open_page
 from tests.support.consumers import read
 
-PAGES = ["map", "connections", "rates", "groups", "messages", "doctor"]
+PAGES = ["map", "connections", "rates", "groups", "messages", "access", "doctor"]
 HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202e"\'&amp;\x07'
 
 
@@ -333,6 +333,7 @@ def _settle(page: Page, place: str) -> None:
         "rates": ".chart dd",
         "groups": "table",
         "messages": "form",
+        "access": "#users .found",
         "doctor": ".box",
         "map?topic=orders": ".configs details",
         "map?broker=1": ".configs details",

@@ -108,7 +108,7 @@ def serve(
         port: the port; 0 takes any free one.
         host: the address to listen at. Addresses other than loopback are reachable from other
             machines, without encryption.
-        allow_changes: whether pages may change the cluster, such as by resetting offsets.
+        allow_changes: whether pages may change the cluster: topics, records and groups.
         allow_hosts: further host names under which browsers may open it, such as a proxy's.
         token: whether the URL has a token, which every request needs. Without one, the address
             must be loopback.

@@ -23,7 +23,16 @@ import ottla
 from ottla.console import responses
 from ottla.console.query import Utf8Only
 from ottla.console.responses import JSONResponse
-from ottla.console.routes import brokers, doctor, groups, messages, simulation, topics
+from ottla.console.routes import (
+    access_control,
+    brokers,
+    changes,
+    doctor,
+    groups,
+    messages,
+    simulation,
+    topics,
+)
 from ottla.console.routes.context import Context
 from ottla.errors import KafkaError
 
@@ -61,6 +70,8 @@ def application(context: Context) -> Starlette:
             *groups.routes(context),
             *messages.routes(context),
             *doctor.routes(context),
+            *changes.routes(context),
+            *access_control.routes(context),
             *simulation.routes(context),
         ],
         middleware=[Middleware(Utf8Only)],

@@ -73,7 +73,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--allow-changes",
         action="store_true",
-        help="allow its pages to change the cluster, as in resetting offsets",
+        help="allow its pages to change the cluster: topics, groups, records, access",
     )
     parser.add_argument(
         "--no-token", action="store_true", help="need no token; on loopback addresses only"

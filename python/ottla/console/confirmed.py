@@ -7,12 +7,16 @@ other parameters nor a state that has changed since can be confirmed by accident
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import secrets
 from collections.abc import Iterable
 
 from ottla.admin import PlannedChange
 from ottla.errors import ConfigError, StateError
+
+# A digest covers secrets, too, such as a password: without this key, nobody can try out guesses.
+_KEY = secrets.token_bytes(32)
 
 
 def digest_of(request: object, changes: Iterable[PlannedChange]) -> str:
@@ -27,7 +31,7 @@ def digest_of(request: object, changes: Iterable[PlannedChange]) -> str:
     """
     covered = [request, [[each.action, each.resource, each.before] for each in changes]]
     text = json.dumps(covered, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hmac.new(_KEY, text.encode(), hashlib.sha256).hexdigest()
 
 
 def check_digest(given: object, planned: str) -> None:

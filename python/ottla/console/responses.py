@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ottla import errors
+from ottla.cli.messages import error_message
 from ottla.errors import KafkaError
 
 _log = logging.getLogger(__name__)
@@ -49,9 +50,12 @@ def problem(status: int, message: str) -> Response:
 
 
 async def on_kafka_error(_: Request, error: Exception) -> Response:
-    """Respond with the message of an error of ottla's."""
+    """Respond with an error of ottla's: its message, its remedy, and whether it is in doubt."""
     status = next(status for kind, status in _STATUSES if isinstance(error, kind))
-    return problem(status, str(error))
+    assert isinstance(error, KafkaError), "this handler is registered for KafkaError"
+    found = error_message(error)
+    kept = {key: found[key] for key in ("name", "code", "message", "remedy", "maybe_done")}
+    return JSONResponse(kept, status_code=status)
 
 
 async def on_http_error(_: Request, error: Exception) -> Response:

@@ -109,6 +109,10 @@ class Workers:
             self._shared[key] = (ends, entry[1])
         return result
 
+    def forget(self) -> None:
+        """Reuse no result from before a change of the cluster."""
+        self._shared.clear()
+
     def close(self) -> None:
         """Start no more calls. Running calls end by their own timeouts."""
         for executor in (self._executor, self._diagnoses):

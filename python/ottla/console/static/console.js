@@ -3,6 +3,7 @@
 import { about } from "./about.js";
 import { el, replace, setText } from "./dom.js";
 import { counted } from "./format.js";
+import * as access from "./pages/access.js";
 import * as connections from "./pages/connections.js";
 import * as doctor from "./pages/doctor.js";
 import * as groups from "./pages/groups.js";
@@ -12,7 +13,7 @@ import * as rates from "./pages/rates.js";
 import * as simulation from "./pages/simulation.js";
 import { latest, open, subscribe } from "./stream.js";
 
-let pages = [map, connections, rates, groups, messages, doctor];
+let pages = [map, connections, rates, groups, messages, access, doctor];
 
 const content = document.getElementById("content");
 let close = () => {};

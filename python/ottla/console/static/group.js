@@ -5,6 +5,7 @@ import { about } from "./about.js";
 import { chart } from "./chart.js";
 import { el, replace, setText, table } from "./dom.js";
 import { count, counted, number, seconds } from "./format.js";
+import { addGroupChanges } from "./group_changes.js";
 import { stateOf, trendText } from "./group_row.js";
 import * as intervals from "./intervals.js";
 import { repeat } from "./repeat.js";
@@ -15,10 +16,12 @@ export function openGroup(content, group) {
   const summary = el("p.found", { role: "status" }, "looking up the group …");
   const members = el("section");
   const lags = el("section");
+  const changes = el("div.all-changes");
   // The lag during the session: what the console saw before, and what this page sees.
   const session = [];
   const lagChart = chart({ title: "Lag", unit: "records during this session", format: count, minutes: 60, series: [["records", (sample) => sample.lag]] });
-  content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, el("div.charts", {}, lagChart.element), lags, members, resetForm(group));
+  content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, el("div.charts", {}, lagChart.element), lags, members, resetForm(group), changes);
+  addGroupChanges(changes, group);
   const end = repeat(intervals.GROUP, async () => {
     const found = await get("/api/group", { name: group });
     draw(found);

@@ -96,8 +96,13 @@ export function isLocked() {
   return latest("link") === "locked";
 }
 
-/** An error response. */
-class Problem extends Error {}
+/** An error response. Its details are {name, code, remedy, maybe_done}, if it is one of the cluster. */
+class Problem extends Error {
+  constructor(message, details = {}) {
+    super(message);
+    this.details = details;
+  }
+}
 
 /** Requests JSON. */
 export async function get(path, parameters = {}, options = {}) {
@@ -116,13 +121,13 @@ async function request(path, options) {
     response = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem("the console does not respond: it may have ended");
+    throw new Problem("the console does not respond: it may have ended", { maybe_done: options.method === "POST" });
   }
   if (response.status === 401) {
     if (!isLocked()) publish("link", "locked");
     throw new Problem("the console was restarted");
   }
   const body = await response.json().catch(() => ({ message: response.statusText }));
-  if (!response.ok) throw new Problem(body.message);
+  if (!response.ok) throw new Problem(body.message, body);
   return body;
 }

@@ -8,6 +8,7 @@ import * as intervals from "../intervals.js";
 import { repeat } from "../repeat.js";
 import { get, latest, subscribe } from "../stream.js";
 import { timeLine } from "../time_line.js";
+import { addCreation } from "../topic_changes.js";
 import { VirtualList } from "../virtual_list.js";
 import { openBroker } from "./broker.js";
 import { openTopic } from "./topic.js";
@@ -39,12 +40,15 @@ export function open(content, query) {
     onError: (error) => { setText(problem, error.message); problem.hidden = false; },
   });
   const line = timeLine();
+  const changes = el("div.all-changes");
   content.append(totals, racks,
     el("section", { "aria-labelledby": "topics-title" },
       el("h3", { id: "topics-title" }, "Topics"),
       el("div.controls", {}, el("label", { for: "topic-search" }, "Find"), search, el("label", { for: "topic-order" }, "Order"), order, found),
-      problem, list.element, legend()),
+      problem, list.element, legend(), changes),
     line.element);
+
+  addCreation(changes);
 
   let timer;
   search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => list.reset(), 150); });

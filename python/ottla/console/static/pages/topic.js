@@ -10,6 +10,7 @@ import { groupRow, GROUP_HEADS } from "../group_row.js";
 import * as intervals from "../intervals.js";
 import { repeat } from "../repeat.js";
 import { get, subscribe } from "../stream.js";
+import { addChanges } from "../topic_changes.js";
 import { VirtualList } from "../virtual_list.js";
 
 /** Shows a topic. Returns a function that closes the view. */
@@ -19,6 +20,7 @@ export function openTopic(content, topic) {
   const facts = el("dl.facts.big-facts");
   const groups = el("section");
   const configs = el("div");
+  const changes = el("div.all-changes");
   const opened = new Set();
   const samples = [];
   const written = chart({ title: "Written", unit: "records per second", series: [["records", (sample) => sample.writes.records]] });
@@ -39,7 +41,8 @@ export function openTopic(content, topic) {
     el("div.charts", {}, written.element),
     el("section", {}, el("h3", {}, "Partitions"), el("p.legend", {}, "Replicas in their order of preference: ", el("span.replica.leader", { style: { "--broker": "#ccc" } }, "1"), " leads, ",
       el("span.replica.out", {}, "2"), " is not in sync, ", el("span.replica.offline", {}, "3"), " is offline."),
-    list.element), groups, configs);
+    list.element), groups, configs, changes);
+  addChanges(changes, topic);
   let version;
   let shown = "";
   const ends = [
