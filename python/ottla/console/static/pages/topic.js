@@ -57,8 +57,9 @@ export function openTopic(content, topic) {
       offsets = new Map(found.partitions.map((each) => [each.index, each]));
       list.draw();
       replace(groups, el("h3", {}, "Consumer groups"), found.groups === null ? el("p.found", {}, "The groups are not known yet.")
-        : found.groups.length ? table("Consumer groups of the topic", GROUP_HEADS, found.groups.map(groupRow)) : el("p.found", {}, "No group has committed offsets of this topic."),
-        found.groups?.length ? el("small", {}, "Lags are those of the whole group.") : null);
+        : found.groups.total ? table("Consumer groups of the topic", GROUP_HEADS, found.groups.rows.map(groupRow)) : el("p.found", {}, "No group has committed offsets of this topic."),
+        found.groups?.total ? el("small", {}, found.groups.total > found.groups.rows.length ? `The ${count(found.groups.rows.length)} with the largest lags of ${counted(found.groups.total, "group")}. ` : "", "Lags are those of the whole group.") : null,
+        found.groups?.errors.map((error) => el("p.notice", {}, `Groups may be missing: ${error}`)));
       const now = JSON.stringify(found.configs);
       if (now !== shown) replace(configs, configTable(found.configs, opened));
       shown = now;
