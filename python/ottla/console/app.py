@@ -23,7 +23,7 @@ import ottla
 from ottla.console import responses
 from ottla.console.query import Utf8Only
 from ottla.console.responses import JSONResponse
-from ottla.console.routes import brokers, doctor, groups, messages, simulation, topics
+from ottla.console.routes import brokers, doctor, groups, messages, registry, simulation, topics
 from ottla.console.routes.context import Context
 from ottla.errors import KafkaError
 
@@ -60,6 +60,7 @@ def application(context: Context) -> Starlette:
             *brokers.routes(context),
             *groups.routes(context),
             *messages.routes(context),
+            *registry.routes(context),
             *doctor.routes(context),
             *simulation.routes(context),
         ],

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """List the versions; return the exit code."""
     with registry(arguments) as client:
         latest = client.latest(arguments.subject)
-        found = [latest, *_older(client, latest, arguments.limit - 1)]
+        found = [latest, *older(client, latest, arguments.limit - 1)]
     rows = [
         [text(each.version), text(each.id), each.type, references_text(each.references)]
         for each in found
@@ -59,12 +59,13 @@ def previous(client: Registry, schema: Schema) -> Schema:
     Raises:
         SchemaError: it is the first one.
     """
-    for found in _older(client, schema, schema.version or 1):
+    for found in older(client, schema, schema.version or 1):
         return found
     raise SchemaError(f"subject {schema.subject} has no version before {schema.version}")
 
 
-def _older(client: Registry, latest: Schema, limit: int) -> Iterator[Schema]:
+def older(client: Registry, latest: Schema, limit: int) -> Iterator[Schema]:
+    """Yield the newest versions before one, of at most ``limit`` numbers."""
     newest = latest.version or 1
     for version in range(newest - 1, max(0, newest - 1 - limit), -1):
         try:
