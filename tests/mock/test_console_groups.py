@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_groups_that_could_not_be_asked_hide_no_others(console: Console) -> None
     assert 0 < found["failed"] < len(found["rows"]) < 13
     failed, known = found["rows"][: found["failed"]], found["rows"][found["failed"] :]
     for row in failed:
-        assert (row["lag"], row["coordinator"]) == (None, 2)
+        assert (row["lag"], row["partitions"], row["coordinator"]) == (None, None, 2)
         assert "GROUP_AUTHORIZATION_FAILED" in row["error"]
     for row in known:
         assert (row["lag"] is not None, row["error"], row["coordinator"]) == (True, None, 3)
@@ -120,10 +121,13 @@ def test_a_page_says_which_groups_could_not_be_asked(
         notices = page.locator(".notice")
         expect(notices).to_have_count(2)
         expect(notices.first).to_contain_text("could not be asked for offsets")
+        expect(notices.first).to_contain_text("GROUP_AUTHORIZATION_FAILED")
         expect(notices.last).to_contain_text("Groups may be missing: ")
         expect(page.locator("td[data-lag]").first).to_be_visible()
         page.get_by_label("Order").select_option("errors")
-        expect(page.locator("tbody tr").first).to_contain_text("GROUP_AUTHORIZATION_FAILED")
+        unknown = page.locator("tbody tr").first.locator(".bad")
+        expect(unknown).to_have_text("unknown")
+        expect(unknown).to_have_attribute("title", re.compile("GROUP_AUTHORIZATION_FAILED"))
         assert_accessible(page)
         assert clipped(page) == []
 

@@ -71,10 +71,12 @@ class Groups:
         found = [row for row in self.rows if wanted in row["group_id"].casefold()]
         found.sort(key=lambda row: row["group_id"])
         found.sort(key=key, reverse=True)
+        failures = [row["error"] for row in self.rows if row["error"] is not None]
         return {
             "all": len(self.rows),
             "total": len(found),
-            "failed": sum(row["error"] is not None for row in self.rows),
+            "failed": len(failures),
+            "failure": failures[0] if failures else None,
             "errors": list(self.errors)[:_MAX_ERRORS],
             "start": start,
             "rows": found[start : start + min(count, MAX_ROWS)],
@@ -172,7 +174,7 @@ class GroupSurvey:
             "type": listing.type,
             "state": listing.state,
             "coordinator": listing.coordinator,
-            "partitions": len(offsets or ()),
+            "partitions": None if offsets is None else len(offsets),
             "lag": None,
             "behind": None,
             "trend": None,

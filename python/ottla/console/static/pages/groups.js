@@ -49,9 +49,9 @@ export function limitText({ rows, total, all }) {
 }
 
 /** Shows what could not be asked. */
-export function showMissing(element, { errors, failed }) {
+export function showMissing(element, { errors, failed, failure }) {
   const texts = errors.map((error) => `Groups may be missing: ${error}`);
-  if (failed) texts.unshift(`${counted(failed, "group")} could not be asked for offsets: the lag is unknown, and the rows say why.`);
+  if (failed) texts.unshift(`${counted(failed, "group")} could not be asked for offsets, so their lag is unknown. The first reason: ${failure}`);
   const shown = texts.join("\n");
   if (element.dataset.shown === shown) return;
   element.dataset.shown = shown;
