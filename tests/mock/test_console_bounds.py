@@ -65,6 +65,7 @@ class _Remote(Console):
 
     def __init__(self, port: int, token: str) -> None:
         self.port, self.token = port, token
+        self.url = f"http://127.0.0.1:{port}/"
 
 
 class _Application:

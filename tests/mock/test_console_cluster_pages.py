@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 import ottla
 from ottla.console import serve
 from ottla.testing import MockCluster
-from tests.support.browser import NARROW, clipped, go, open_page
+from tests.support.browser import NARROW, assert_accessible, clipped, go, open_page
 
 
 def test_a_topic_shows_what_is_in_it_and_who_reads_it(
@@ -96,6 +96,15 @@ def test_a_broker_that_ends_is_one_line(
         expect(lost).to_contain_text("the broker closed the connection")
         mock_cluster.start_broker(3)
         expect(status).to_have_text("live")
+
+
+def test_a_broker_with_too_many_replicas_is_accessible(
+    page: Page, mock_cluster: MockCluster
+) -> None:
+    mock_cluster.create_topic("wide", partitions=4_100)
+    expect(page.locator(".tile .warn")).to_have_count(3)
+    expect(page.locator(".tile .warn").first).to_contain_text("replicas that Kafka advises")
+    assert_accessible(page)
 
 
 def test_tables_are_not_clipped_on_a_phone(

@@ -133,6 +133,8 @@ def test_without_the_extra_it_names_it(mock_cluster: MockCluster) -> None:
         (["--host", "no-such-host.invalid"], "cannot listen at no-such-host.invalid"),
         (["-X", "no.such.key=1"], "no.such.key"),
         (["--simulate"], "--simulate"),
+        (["--tls-cert", "/no/such.pem"], "tls_cert: /no/such.pem cannot be read: No such file"),
+        (["--tls-key", "key.pem"], "tls_key has no effect without tls_cert"),
     ],
 )
 def test_wrong_arguments(mock_cluster: MockCluster, arguments: list[str], message: str) -> None:
@@ -147,6 +149,7 @@ def test_an_address_for_other_machines_is_warned_about(mock_cluster: MockCluster
     assert found.code == 0
     assert "without encryption" in found.err
     assert "ssh -L" in found.err
+    assert "--tls-cert FILE, --tls-key FILE" in found.err
     assert "token=" not in found.err
     assert ottla_here(*arguments).err == ""
 

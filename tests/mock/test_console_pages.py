@@ -276,7 +276,7 @@ def test_hostile_texts_are_shown_as_text(
     row |= {"under_replicated": 0, "cells": [[0, 1, "ok"]]}
     rows = {"version": 1, "total": 1, "start": 0, "rows": [row]}
     page.route("**/api/topics*", lambda route: route.fulfill(json=rows))
-    page.route("**/api/groups", lambda route: route.fulfill(status=502, json={"message": HOSTILE}))
+    page.route("**/api/groups*", lambda route: route.fulfill(status=502, json={"message": HOSTILE}))
     go(page, "map")
     expect(page.locator("a.topic")).to_contain_text("<img src=x")
     go(page, "groups")

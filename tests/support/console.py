@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ def request(
 ) -> Response:
     """Send a request, with the console's token as a bearer token unless it is to have none."""
     sent = {"Authorization": f"Bearer {console.token}"} if token else {}
-    connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=TIMEOUT)
+    connection = _connection(console)
     try:
         connection.request(method, path, body=body, headers={**sent, **(headers or {})})
         response = connection.getresponse()
@@ -46,6 +47,14 @@ def request(
         return Response(response.status, found, response.read())
     finally:
         connection.close()
+
+
+def _connection(console: Console) -> http.client.HTTPConnection:
+    if console.url.startswith("http:"):
+        return http.client.HTTPConnection("127.0.0.1", console.port, timeout=TIMEOUT)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return http.client.HTTPSConnection("127.0.0.1", console.port, timeout=TIMEOUT, context=context)
 
 
 def post(console: Console, path: str, value: Any, **headers: str) -> Response:
@@ -59,7 +68,7 @@ class Stream:
     """The console's stream of server-sent events; an iterator of kinds and values."""
 
     def __init__(self, console: Console, path: str = "/api/stream") -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=TIMEOUT)
+        self._connection = _connection(console)
         headers = {"Authorization": f"Bearer {console.token}"}
         self._connection.request("GET", path, headers=headers)
         self._response = self._connection.getresponse()

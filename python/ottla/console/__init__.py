@@ -14,6 +14,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +44,15 @@ class Console:
         token: the token; None if anyone who can reach the port may use the console.
     """
 
-    def __init__(self, server: Server, host: str, token: str | None) -> None:
+    def __init__(
+        self, server: Server, host: str, token: str | None, *, is_encrypted: bool = False
+    ) -> None:
         self._server = server
         self.port = server.port
         self.token = token
-        self.url = f"http://{_url_host(host)}:{self.port}/" + (f"?token={token}" if token else "")
+        scheme = "https" if is_encrypted else "http"
+        query = f"?token={token}" if token else ""
+        self.url = f"{scheme}://{_url_host(host)}:{self.port}/{query}"
 
     def wait(self, *, timeout: float | None = None) -> bool:
         """Wait until the console is closed.
@@ -97,6 +102,8 @@ def serve(
     schema_limits: Mapping[str, Any] | None = None,
     cluster_arguments: Sequence[str] | None = None,
     simulation: Simulation | None = None,
+    tls_cert: str | Path | None = None,
+    tls_key: str | Path | None = None,
 ) -> Console:
     """Serve a console for a client that the application has.
 
@@ -107,7 +114,7 @@ def serve(
         client: a client, producer, consumer or share consumer, blocking or for asyncio.
         port: the port; 0 takes any free one.
         host: the address to listen at. Addresses other than loopback are reachable from other
-            machines, without encryption.
+            machines, without encryption unless there is a ``tls_cert``.
         allow_changes: whether pages may change the cluster: topics, records and groups.
         allow_hosts: further host names under which browsers may open it, such as a proxy's.
         token: whether the URL has a token, which every request needs. Without one, the address
@@ -119,12 +126,16 @@ def serve(
         cluster_arguments: the arguments that name the cluster, and its configuration, in the
             commands that pages offer to copy. Default: the addresses of its brokers.
         simulation: the simulation whose producer is ``client``. Its page becomes the first page.
+        tls_cert: a PEM file with the certificate of an address in ``https``, followed by those of
+            its issuers. It is read once. Default: no TLS.
+        tls_key: a PEM file with its private key, not encrypted. Default: the certificate's file.
 
     Returns:
         The console, which a thread serves until it is closed.
 
     Raises:
-        ConfigError: the port is taken, or an argument is wrong.
+        ConfigError: the port is taken, or an argument is wrong, such as a key that does not belong
+            to the certificate.
         ClosedError: the client is closed.
         MissingExtraError: the extra ``console`` is not installed.
         TypeError: ``client`` or ``schema_registry`` is something else.
@@ -147,8 +158,12 @@ def serve(
     from ottla.console.server import Server, listen
     from ottla.console.source import Source
     from ottla.console.survey import Survey
+    from ottla.console.tls import server_context
     from ottla.console.workers import Workers
 
+    if tls_key is not None and tls_cert is None:
+        raise ConfigError("tls_key has no effect without tls_cert: name the certificate, too")
+    tls = None if tls_cert is None else server_context(tls_cert, tls_key)
     if schema_limits is not None:
         check_schema_limits(schema_limits)
     registry = _registry(schema_registry)
@@ -175,9 +190,10 @@ def serve(
         hosts=hosts,
         # The machine may have any IP address.
         any_address=not is_loopback(host),
+        tls=tls,
     )
     server.start()
-    return Console(server, host, secret)
+    return Console(server, host, secret, is_encrypted=tls is not None)
 
 
 def _registry(given: object) -> Registry | None:

@@ -57,6 +57,7 @@ class Access:
         hosts: the host names and addresses under which the console may be used.
         any_address: whether any IP address is allowed, too: DNS rebinding only affects names.
         port: the port, which names the cookie: all ports of a host share their cookies.
+        is_encrypted: whether connections have TLS, so that browsers never send the cookie without.
     """
 
     def __init__(
@@ -67,12 +68,14 @@ class Access:
         hosts: Collection[str],
         any_address: bool,
         port: int,
+        is_encrypted: bool = False,
     ) -> None:
         self._app = app
         self._token = token
         self._hosts = frozenset(host.casefold() for host in hosts)
         self._any_address = any_address
         self._cookie = f"ottla_console_{port}"
+        self._is_encrypted = is_encrypted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Admit a request, or respond to it."""
@@ -148,7 +151,14 @@ class Access:
         response = RedirectResponse(f"/?{urlencode(rest)}" if rest else "/", status_code=303)
         # The cookie is not "strict": the redirect must send it even if a link on another page led
         # here. Such a link is the only request with the cookie that other sites can cause.
-        response.set_cookie(self._cookie, given, httponly=True, samesite="lax", path="/")
+        response.set_cookie(
+            self._cookie,
+            given,
+            httponly=True,
+            samesite="lax",
+            path="/",
+            secure=self._is_encrypted,
+        )
         return response
 
     def _is_token(self, given: str | None) -> bool:

@@ -30,6 +30,7 @@ from ottla.console.routes import (
     doctor,
     groups,
     messages,
+    registry,
     simulation,
     topics,
 )
@@ -69,6 +70,7 @@ def application(context: Context) -> Starlette:
             *brokers.routes(context),
             *groups.routes(context),
             *messages.routes(context),
+            *registry.routes(context),
             *doctor.routes(context),
             *changes.routes(context),
             *access_control.routes(context),

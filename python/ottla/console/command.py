@@ -61,7 +61,19 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "--host",
         default="127.0.0.1",
         help="the address to listen at (127.0.0.1); others are reachable from other machines, "
-        "without encryption",
+        "without encryption unless there is a --tls-cert",
+    )
+    parser.add_argument(
+        "--tls-cert",
+        type=Path,
+        metavar="FILE",
+        help="serve with TLS: a PEM file with the certificate, followed by those of its issuers",
+    )
+    parser.add_argument(
+        "--tls-key",
+        type=Path,
+        metavar="FILE",
+        help="a PEM file with the certificate's private key, not encrypted (that of --tls-cert)",
     )
     parser.add_argument(
         "--allow-host",
@@ -133,6 +145,8 @@ def run(arguments: argparse.Namespace) -> int:
                 schema_limits=limits,
                 cluster_arguments=cluster_arguments,
                 simulation=simulation,
+                tls_cert=arguments.tls_cert,
+                tls_key=arguments.tls_key,
             )
         )
         if arguments.json:
@@ -140,10 +154,11 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stdout.flush()
         else:
             print(f"ottla console: {console.url}", flush=True)
-        if not is_loopback(arguments.host):
+        if not is_loopback(arguments.host) and arguments.tls_cert is None:
             say(
                 f"the console listens at {arguments.host} without encryption: whoever is on the "
-                "way can read its token and use it. Prefer the default address with a tunnel: "
+                "way can read its token and use it. Give it a certificate (--tls-cert FILE, "
+                "--tls-key FILE), or use the default address with a tunnel: "
                 f"ssh -L {console.port}:127.0.0.1:{console.port} USER@HOST, or a proxy with TLS "
                 "in front of it (--allow-host NAME)",
                 "warning",

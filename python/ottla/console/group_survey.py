@@ -1,16 +1,17 @@
 """The groups as the Groups page lists them: lag in records and time, its trend, and members.
 
-Samples are taken while pages show them, by one request of each kind for all groups. Invariant: at
-most some 100,000 samples are kept, whatever the number of groups.
+Samples are taken while pages show them, by one request of each kind for all groups. Invariants: at
+most some 100,000 samples are kept, and 300 groups are in a response, whatever the number of groups;
+what could not be asked is reported, and hides nothing of the rest.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from ottla import Admin
 from ottla._measurements.group_offsets import all_group_offsets
@@ -30,6 +31,57 @@ NO_LAG = frozenset({"Share", "Streams"})
 # The seconds without a sample after which a trend begins anew; a large cluster has one a minute.
 _PAUSE = 150.0
 _MAX_SAMPLES, _MOST_OF_A_GROUP, _LEAST_OF_A_GROUP = 100_000, 720, 12
+MAX_ROWS = 300
+"""The largest number of groups in a response."""
+# The errors of brokers in a response: those of one cause are alike.
+_MAX_ERRORS = 5
+
+Order = Literal["lag", "name", "behind", "members", "errors"]
+_KEYS: Mapping[Order, Callable[[dict[str, Any]], Any]] = {
+    # A lag that is unknown comes after those that are known.
+    "lag": lambda row: -1 if row["lag"] is None else row["lag"],
+    "name": lambda _: 0,
+    "behind": lambda row: -1 if row["behind"] is None else row["behind"]["seconds"],
+    "members": lambda row: -1 if row["members"] is None else row["members"],
+    "errors": lambda row: row["error"] is not None,
+}
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups that could be listed.
+
+    Attributes:
+        rows: the groups; the ``error`` of a row says why its lag is unknown.
+        errors: the reasons why groups or members may be missing.
+    """
+
+    rows: Sequence[dict[str, Any]]
+    errors: Sequence[str] = ()
+
+    def page(self, start: int, count: int, search: str = "", order: Order = "lag") -> Any:
+        """Return some of the groups as JSON.
+
+        Args:
+            start: the number of the first row.
+            count: the number of rows.
+            search: a part of the ids, in upper or lower case.
+            order: the order of the rows: the largest first, or by name.
+        """
+        wanted, key = search.casefold(), _KEYS[order]
+        found = [row for row in self.rows if wanted in row["group_id"].casefold()]
+        found.sort(key=lambda row: row["group_id"])
+        found.sort(key=key, reverse=True)
+        failures = [row["error"] for row in self.rows if row["error"] is not None]
+        return {
+            "all": len(self.rows),
+            "total": len(found),
+            "failed": len(failures),
+            "failure": failures[0] if failures else None,
+            "errors": list(self.errors)[:_MAX_ERRORS],
+            "start": start,
+            "rows": found[start : start + min(count, MAX_ROWS)],
+        }
 
 
 class GroupSurvey:
@@ -53,19 +105,20 @@ class GroupSurvey:
         self._totals: dict[str, PartitionTrend] = {}
         self.trends = GroupTrends()
 
-    async def rows(self) -> list[dict[str, Any]]:
-        """Return all groups, the largest lag first."""
-        rows = await self._workers.shared("groups", cadences.GROUPS, self._rows)
+    async def groups(self) -> Groups:
+        """Return all groups."""
+        found = await self._workers.shared("groups", cadences.GROUPS, self._sample)
+        names = [row["group_id"] for row in found.rows]
+        errors = list(found.errors)
         try:
             self._members = await self._workers.shared(
-                "members",
-                cadences.GROUP_MEMBERS,
-                self._count_members,
-                [r["group_id"] for r in rows],
+                "members", cadences.GROUP_MEMBERS, self._count_members, names
             )
-        except KafkaError:
+        except KafkaError as error:
             self._members = {}
-        return [{**row, "members": self._members.get(row["group_id"])} for row in rows]
+            errors.append(f"members are unknown: {error}")
+        rows = [{**row, "members": self._members.get(row["group_id"])} for row in found.rows]
+        return Groups(rows, errors)
 
     def topics_of(self, group: str) -> frozenset[str]:
         """Return the topics of which a group has committed offsets, as of the newest rows."""
@@ -75,10 +128,8 @@ class GroupSurvey:
         """Return the times and lags of a group's samples, the oldest first."""
         return [(each.time, each.lag) for each in list(self._samples.get(group, ()))]
 
-    def _rows(self) -> list[dict[str, Any]]:
-        found = all_group_offsets(
-            self._admin, without_types=NO_LAG, errors="raise", timeout=TIMEOUT
-        )
+    def _sample(self) -> Groups:
+        found = all_group_offsets(self._admin, without_types=NO_LAG, timeout=TIMEOUT)
         listings = {each.group_id: each for each in found.listings}
         # A topic that was deleted has no lag.
         ends = {
@@ -86,9 +137,12 @@ class GroupSurvey:
             for place, end in found.ends.items()
             if not isinstance(end, KafkaError)
         }
-        now, kept = time.time(), self._kept(len(listings))
-        self._samples = {name: deque(self._samples.get(name, ()), maxlen=kept) for name in listings}
-        self._totals = {name: each for name, each in self._totals.items() if name in listings}
+        now = time.time()
+        # A group is gone only if all brokers listed theirs.
+        names = {*listings, *self._samples} if found.listings.errors else {*listings}
+        kept = self._kept(len(names))
+        self._samples = {name: deque(self._samples.get(name, ()), maxlen=kept) for name in names}
+        self._totals = {name: each for name, each in self._totals.items() if name in names}
         rows = []
         for name, listing in listings.items():
             offsets = found.committed.get(name)
@@ -96,7 +150,7 @@ class GroupSurvey:
             if isinstance(offsets, KafkaError):
                 offsets, error = None, str(offsets)
             rows.append(self._row(listing, offsets, ends, now, error))
-        return sorted(rows, key=lambda row: (-(row["lag"] or 0), row["group_id"]))
+        return Groups(rows, list(dict.fromkeys(map(str, found.listings.errors))))
 
     def _row(
         self,
@@ -112,7 +166,7 @@ class GroupSurvey:
             "type": listing.type,
             "state": listing.state,
             "coordinator": listing.coordinator,
-            "partitions": len(offsets or ()),
+            "partitions": None if offsets is None else len(offsets),
             "lag": None,
             "behind": None,
             "trend": None,

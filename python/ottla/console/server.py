@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import threading
+from typing import Any, cast
 
 import uvicorn
 
@@ -17,6 +19,7 @@ from ottla.console.access import Access
 from ottla.console.app import application
 from ottla.console.protocol import protocol_of
 from ottla.console.routes.context import Context
+from ottla.console.tls import secured
 from ottla.errors import ConfigError, InternalError, described
 
 # The connections that the system queues, and the connections that are accepted at a time.
@@ -87,6 +90,7 @@ class Server:
         token: the token; None admits anyone who can reach the port.
         hosts: the host names under which it may be used.
         any_address: whether any IP address is allowed, too.
+        tls: the TLS context of its connections; None for plaintext.
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class Server:
         token: str | None,
         hosts: frozenset[str],
         any_address: bool,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._context = context
         self._socket = listening
@@ -107,12 +112,16 @@ class Server:
             hosts=hosts,
             any_address=any_address,
             port=self.port,
+            is_encrypted=tls is not None,
         )
         self._connections = connections.of_this_process()
+        http = protocol_of(self._connections)
+        # uvicorn calls it for each connection, as it does a class.
+        protocol = cast(Any, http if tls is None else secured(http, tls, self._connections))
         self._server = _Uvicorn(
             uvicorn.Config(
                 app,
-                http=protocol_of(self._connections),
+                http=protocol,
                 ws="none",
                 lifespan="on",
                 log_config=None,

@@ -15,6 +15,7 @@ from ottla.cli.registry.schemas import find, pretty, version_argument
 from ottla.cli.registry.versions import previous
 from ottla.cli.resources import Subcommands, add_subcommand, show
 from ottla.cli.tables import Table
+from ottla.schema import Schema
 
 
 class SchemaDifference(TypedDict):
@@ -67,16 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             old = previous(client, new)
         else:
             old = find(client, arguments.subject, arguments.old)
-    lines = [
-        line.rstrip("\n")
-        for line in difflib.unified_diff(
-            pretty(old),
-            pretty(new),
-            f"{arguments.subject} version {old.version}",
-            f"{arguments.subject} version {new.version}",
-            lineterm="",
-        )
-    ]
+    lines = difference(old, new)
     value = SchemaDifference(
         subject=arguments.subject,
         versions=[old.version, new.version],
@@ -86,3 +78,17 @@ def run(arguments: argparse.Namespace) -> int:
     nothing = f"versions {old.version} and {new.version} do not differ"
     show(arguments, value, [Table("", [], [], lines or [nothing])])
     return 1 if lines else 0
+
+
+def difference(old: Schema, new: Schema) -> list[str]:
+    """Return the lines of a unified diff of two versions; none if nothing differs."""
+    return [
+        line.rstrip("\n")
+        for line in difflib.unified_diff(
+            pretty(old),
+            pretty(new),
+            f"{old.subject} version {old.version}",
+            f"{new.subject} version {new.version}",
+            lineterm="",
+        )
+    ]

@@ -66,12 +66,13 @@ def previous(client: Registry, schema: Schema) -> Schema:
     Raises:
         SchemaError: it is the first one.
     """
-    for found in _older(client, schema, schema.version or 1):
+    for found in older(client, schema, schema.version or 1):
         return found
     raise SchemaError(f"subject {schema.subject} has no version before {schema.version}")
 
 
-def _older(client: Registry, latest: Schema, limit: int) -> Iterator[Schema]:
+def older(client: Registry, latest: Schema, limit: int) -> Iterator[Schema]:
+    """Yield the newest versions before one, of at most ``limit`` numbers."""
     newest = latest.version or 1
     for version in range(newest - 1, max(0, newest - 1 - limit), -1):
         try:

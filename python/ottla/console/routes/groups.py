@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,27 +17,31 @@ from starlette.routing import Route
 
 from ottla import Admin
 from ottla._measurements.lag_trend import Trend
+from ottla.admin import PartitionLag
 from ottla.cli.groups.reset import parse_target
 from ottla.cli.parsing import parse_partition
 from ottla.console import workers as cadences
 from ottla.console.confirmed import check_digest, digest_of
-from ottla.console.group_survey import NO_LAG, TIMEOUT
+from ottla.console.group_survey import MAX_ROWS, NO_LAG, TIMEOUT, Order
 from ottla.console.group_trends import GroupTrends
 from ottla.console.query import Query, json_body
 from ottla.console.responses import JSONResponse
 from ottla.console.routes.context import Context
-from ottla.errors import ConfigError
+from ottla.errors import ConfigError, KafkaError
 
-# The largest number of partitions to list for a group.
-_MAX_PARTITIONS = 5_000
+# The largest numbers of partitions and of members to list for a group.
+_MAX_PARTITIONS, _MAX_MEMBERS = 5_000, 300
 
 
 def routes(context: Context) -> list[Route]:
     """Return the routes."""
     admin, workers, survey = context.source.admin, context.workers, context.groups
 
-    async def groups(_: Request) -> Response:
-        return JSONResponse(await survey.rows())
+    async def groups(request: Request) -> Response:
+        query = Query(request)
+        order = cast(Order, query.choice("order", "lag", "name", "behind", "members", "errors"))
+        rows = query.number("start", 0), query.number("count", MAX_ROWS)
+        return JSONResponse((await survey.groups()).page(*rows, query.text("q"), order))
 
     async def group(request: Request) -> Response:
         name = Query(request).required("name")
@@ -88,10 +93,16 @@ def _group(admin: Admin, name: str, trends: GroupTrends) -> dict[str, Any]:
             "host": member.host.lstrip("/"),
             "assignment": sorted(member.assignment or []),
         }
-        for member in description.members
+        for member in description.members[:_MAX_MEMBERS]
     ]
     has_lag = description.type not in NO_LAG
-    lags = admin.group_lag(name, timeout=TIMEOUT) if has_lag else []
+    error = None
+    lags: Sequence[PartitionLag] = []
+    try:
+        lags = admin.group_lag(name, timeout=TIMEOUT) if has_lag else []
+    except KafkaError as failure:
+        # Its members are known nevertheless.
+        error = str(failure)
     total, by_partition = trends.observe(name, lags)
     partitions = [
         dataclasses.asdict(lag) | {"trend": _plain(by_partition.get((lag.topic, lag.partition)))}
@@ -106,7 +117,9 @@ def _group(admin: Admin, name: str, trends: GroupTrends) -> dict[str, Any]:
         "assignor": description.assignor,
         "coordinator": description.coordinator,
         "members": members,
+        "all_members": len(description.members),
         "has_lag": has_lag,
+        "lag_error": error,
         "total": len(lags),
         "partitions": partitions,
     }

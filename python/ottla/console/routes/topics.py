@@ -12,6 +12,7 @@ from starlette.routing import Route
 from ottla import Admin
 from ottla.admin.offsets import OffsetSpec
 from ottla.console import workers as cadences
+from ottla.console.group_survey import MAX_ROWS, Groups
 from ottla.console.query import Query
 from ottla.console.responses import JSONResponse, problem
 from ottla.console.routes.context import Context
@@ -66,7 +67,7 @@ def routes(context: Context) -> list[Route]:
                 "partitions": partitions,
                 "configs": await survey.configs("topic", name),
                 "writes": survey.writes.of_topic(name),
-                "groups": _groups_of(context, name, await survey.soon(context.groups.rows())),
+                "groups": _groups_of(context, name, await survey.soon(context.groups.groups())),
             }
         )
 
@@ -77,13 +78,16 @@ def routes(context: Context) -> list[Route]:
     ]
 
 
-def _groups_of(
-    context: Context, topic: str, rows: list[dict[str, Any]] | None
-) -> list[dict[str, Any]] | None:
+def _groups_of(context: Context, topic: str, groups: Groups | None) -> Any:
     """Return the groups with committed offsets of a topic; None if they are unknown."""
-    if rows is None:
+    if groups is None:
         return None
-    return [row for row in rows if topic in context.groups.topics_of(row["group_id"])]
+    rows = [row for row in groups.rows if topic in context.groups.topics_of(row["group_id"])]
+    # A group whose offsets are unknown may be one of them.
+    failed = [
+        f"{row['group_id']}: {row['error']}" for row in groups.rows if row["error"] is not None
+    ]
+    return Groups(rows, [*groups.errors, *failed]).page(0, MAX_ROWS)
 
 
 def _offsets(admin: Admin, topic: str, indexes: tuple[int, ...]) -> dict[int, dict[str, Any]]:

@@ -66,11 +66,11 @@ function state(connections) {
 
 function numbers(broker, most) {
   const off = broker.leads - broker.preferred;
-  return el("dl", {},
+  return [el("dl", {},
     el("div", {}, el("dt", {}, "leads"), el("dd", {}, count(broker.leads), bar(broker.leads, most))),
     el("div", {}, el("dt", {}, "preferred"), el("dd", {}, count(broker.preferred), off ? ` (${off > 0 ? "+" : "−"}${count(Math.abs(off))})` : "", bar(broker.preferred, most))),
-    el("div", {}, el("dt", {}, "replicas"), el("dd", {}, count(broker.replicas), bar(broker.replicas, most))),
-    broker.replicas > ADVISED_REPLICAS ? el("p.warn", {}, `more than the ${count(ADVISED_REPLICAS)} replicas that Kafka advises`) : null);
+    el("div", {}, el("dt", {}, "replicas"), el("dd", {}, count(broker.replicas), bar(broker.replicas, most)))),
+    broker.replicas > ADVISED_REPLICAS ? el("p.warn", {}, `more than the ${count(ADVISED_REPLICAS)} replicas that Kafka advises`) : null];
 }
 
 function bar(value, most) {

@@ -10,6 +10,7 @@ import * as groups from "./pages/groups.js";
 import * as map from "./pages/map.js";
 import * as messages from "./pages/messages.js";
 import * as rates from "./pages/rates.js";
+import * as registry from "./pages/registry.js";
 import * as simulation from "./pages/simulation.js";
 import { latest, open, subscribe } from "./stream.js";
 
@@ -64,7 +65,9 @@ function health(cluster) {
 
 async function start() {
   // Show the pages even if the console does not respond.
-  if (await about.then((found) => found.simulation, () => false)) pages = [simulation, ...pages];
+  const found = await about.catch(() => ({}));
+  if (found.has_registry) pages = [...pages.slice(0, -1), registry, doctor];
+  if (found.simulation) pages = [simulation, ...pages];
   replace(document.getElementById("pages"),
     pages.map((page) => el("li", {}, el("a", { href: `#/${page.name}`, "data-page": page.name }, page.title))));
   for (const kind of ["link", "problem", "cluster"]) subscribe(kind, status);

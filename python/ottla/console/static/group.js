@@ -27,9 +27,9 @@ export function openGroup(content, group) {
     draw(found);
     if (!session.length) session.push(...found.history.map(([time, lag]) => ({ time, lag })));
     const last = session[session.length - 1];
-    if (found.has_lag && (!last || last.time < found.time)) session.push({ time: found.time, lag: found.partitions.reduce((sum, each) => sum + (each.lag ?? 0), 0) });
+    if (found.has_lag && !found.lag_error && (!last || last.time < found.time)) session.push({ time: found.time, lag: found.partitions.reduce((sum, each) => sum + (each.lag ?? 0), 0) });
     if (session.length > 1200) session.shift();
-    lagChart.element.hidden = !found.has_lag;
+    lagChart.element.hidden = !found.has_lag || Boolean(found.lag_error);
     lagChart.draw(session);
   }, (error) => setText(summary, error.message));
   return () => { end(); lagChart.close(); };
@@ -38,13 +38,18 @@ export function openGroup(content, group) {
     const known = found.partitions.map((each) => each.lag).filter((lag) => lag !== null);
     const total = known.reduce((sum, lag) => sum + lag, 0);
     const oldest = Math.max(0, ...found.partitions.map((each) => each.lag_ms ?? 0));
-    const parts = [found.type, found.assignor ? `assignor ${found.assignor}` : null, `coordinator: broker ${found.coordinator}`, counted(found.members.length, "member")];
+    const parts = [found.type, found.assignor ? `assignor ${found.assignor}` : null, `coordinator: broker ${found.coordinator}`, counted(found.all_members, "member")];
     const text = [found.state, ...parts].filter(Boolean).join(" · ");
     if (summary.dataset.text !== text) replace(summary, stateOf(found.state), ` · ${parts.filter(Boolean).join(" · ")}`);
     summary.dataset.text = text;
-    replace(members, el("h3", {}, "Members"), found.members.length ? table("Members", ["member", "client", "host", "partitions"], found.members.map(member)) : el("p", {}, "The group has no members."));
+    replace(members, el("h3", {}, "Members"), found.members.length ? table("Members", ["member", "client", "host", "partitions"], found.members.map(member)) : el("p", {}, "The group has no members."),
+      found.all_members > found.members.length ? el("p", {}, `+ ${count(found.all_members - found.members.length)} more members`) : null);
     if (!found.has_lag) {
       replace(lags, el("p", {}, `Groups of type ${found.type} have no committed offsets: there is no lag.`));
+      return;
+    }
+    if (found.lag_error) {
+      replace(lags, el("p.notice", {}, `The lag is unknown: ${found.lag_error}`));
       return;
     }
     replace(lags,

@@ -18,7 +18,7 @@ export function groupRow(group) {
   const link = el("a", { href: `#/groups?group=${encodeURIComponent(group.group_id)}`, "data-key": `group ${group.group_id}` }, group.group_id);
   const cell = (text, attributes = {}) => el("td.number", attributes, text);
   return [link, stateOf(group.state), group.type ?? "–", cell(count(group.members)), cell(count(group.partitions)),
-    cell(group.error ?? count(group.lag), { "data-lag": group.lag ?? "" }), cell(behindText(group.behind)), trendText(group.trend)];
+    group.error ? el("td.number.bad", { title: group.error }, "unknown") : cell(count(group.lag), { "data-lag": group.lag ?? "" }), cell(behindText(group.behind)), trendText(group.trend)];
 }
 
 function behindText(behind) {

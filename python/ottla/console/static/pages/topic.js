@@ -1,6 +1,7 @@
 // One topic of the Map page: its records, sizes, rates, groups and configuration, and each partition with its
 // leader, its replicas and its offsets.
 
+import { about } from "../about.js";
 import { chart } from "../chart.js";
 import { brokerColor } from "../colors.js";
 import { configTable } from "../config_table.js";
@@ -12,12 +13,14 @@ import { repeat } from "../repeat.js";
 import { get, subscribe } from "../stream.js";
 import { addChanges } from "../topic_changes.js";
 import { VirtualList } from "../virtual_list.js";
+import { subjectLink } from "./registry.js";
 
 /** Shows a topic. Returns a function that closes the view. */
 export function openTopic(content, topic) {
-  const about = el("p.found", { role: "status" });
+  const summary = el("p.found", { role: "status" });
   const problem = el("p.notice.bad", { role: "alert", hidden: true });
   const facts = el("dl.facts.big-facts");
+  const schemas = el("p.found", { hidden: true });
   const groups = el("section");
   const configs = el("div");
   const changes = el("div.all-changes");
@@ -31,18 +34,19 @@ export function openTopic(content, topic) {
     load: (start, rows) => get("/api/topic", { name: topic, start, count: rows }),
     onPage: (page) => {
       problem.hidden = true;
-      setText(about, `${counted(page.total, "partition")}${page.internal ? ", internal" : ""}${page.id ? `, id ${page.id}` : ""}`);
+      setText(summary, `${counted(page.total, "partition")}${page.internal ? ", internal" : ""}${page.id ? `, id ${page.id}` : ""}`);
     },
     render: (row) => partitionRow(row, offsets.get(row.index)),
     onError: (error) => { setText(problem, error.message); problem.hidden = false; },
   });
-  content.append(el("p", {}, el("a", { href: "#/map" }, "← all topics")), el("h3.name", {}, topic), about, problem,
-    el("p", {}, el("a.button", { href: `#/messages?topic=${encodeURIComponent(topic)}` }, "Read messages")), facts,
+  content.append(el("p", {}, el("a", { href: "#/map" }, "← all topics")), el("h3.name", {}, topic), summary, problem,
+    el("p", {}, el("a.button", { href: `#/messages?topic=${encodeURIComponent(topic)}` }, "Read messages")), schemas, facts,
     el("div.charts", {}, written.element),
     el("section", {}, el("h3", {}, "Partitions"), el("p.legend", {}, "Replicas in their order of preference: ", el("span.replica.leader", { style: { "--broker": "#ccc" } }, "1"), " leads, ",
       el("span.replica.out", {}, "2"), " is not in sync, ", el("span.replica.offline", {}, "3"), " is offline."),
     list.element), groups, configs, changes);
   addChanges(changes, topic);
+  showSchemas(schemas, topic);
   let version;
   let shown = "";
   const ends = [
@@ -60,14 +64,27 @@ export function openTopic(content, topic) {
       offsets = new Map(found.partitions.map((each) => [each.index, each]));
       list.draw();
       replace(groups, el("h3", {}, "Consumer groups"), found.groups === null ? el("p.found", {}, "The groups are not known yet.")
-        : found.groups.length ? table("Consumer groups of the topic", GROUP_HEADS, found.groups.map(groupRow)) : el("p.found", {}, "No group has committed offsets of this topic."),
-        found.groups?.length ? el("small", {}, "Lags are those of the whole group.") : null);
+        : found.groups.total ? table("Consumer groups of the topic", GROUP_HEADS, found.groups.rows.map(groupRow)) : el("p.found", {}, "No group has committed offsets of this topic."),
+        found.groups?.total ? el("small", {}, found.groups.total > found.groups.rows.length ? `The ${count(found.groups.rows.length)} with the largest lags of ${counted(found.groups.total, "group")}. ` : "", "Lags are those of the whole group.") : null,
+        found.groups?.errors.map((error) => el("p.notice", {}, `Groups may be missing: ${error}`)));
       const now = JSON.stringify(found.configs);
       if (now !== shown) replace(configs, configTable(found.configs, opened));
       shown = now;
     }, (error) => { setText(problem, error.message); problem.hidden = false; }),
   ];
   return () => { ends.forEach((end) => end()); list.close(); written.close(); };
+}
+
+// Links to the topic's subjects, or why they are unknown. Without a registry there are none.
+async function showSchemas(element, topic) {
+  try {
+    if (!(await about).has_registry) return;
+    const subjects = await get("/api/registry/topic", { name: topic });
+    replace(element, subjects.length ? ["Schemas: ", subjects.map((each, i) => [i ? ", " : "", subjectLink(each)])] : `The registry has no subject ${topic}-key or ${topic}-value.`);
+  } catch (error) {
+    replace(element, `Schemas are unknown: ${error.message}`);
+  }
+  element.hidden = false;
 }
 
 function drawFacts(facts, found) {
