@@ -58,6 +58,7 @@ def test_versions_schemas_and_differences(with_registry: Console, registry: Mock
     subject = found(with_registry, f"subject?name={SUBJECT}")
     assert [row["version"] for row in subject["versions"]] == [2, 1]
     assert subject["limit"] is None
+    assert subject["level"] == {"level": "BACKWARD", "is_global": True}
     shown = found(with_registry, f"schema?name={SUBJECT}&version=1")
     assert json.loads("".join(shown["lines"])) == json.loads(shown["schema"])
     lines = found(with_registry, f"diff?name={SUBJECT}&old=1&new=2")["lines"]

@@ -114,13 +114,16 @@ def _versions(registry: Registry, name: str) -> dict[str, Any]:
     with _missing_is_not_found():
         latest = registry.latest(name, timeout=TIMEOUT)
         found = [latest, *older(registry, latest, _MAX_VERSIONS - 1)]
-    rows = [plain_schema(each) for each in found]
-    for row in rows:
-        # The page requests the text of the version that it shows.
-        del row["schema"]
+        level = registry.compatibility_level(name, timeout=TIMEOUT)
+    # The page requests the text of the version that it shows.
+    rows = [
+        {field: value for field, value in plain_schema(each).items() if field != "schema"}
+        for each in found
+    ]
     return {
         "name": name,
         "versions": rows,
+        "level": {"level": level.value, "is_global": level.is_global},
         "limit": _MAX_VERSIONS if (latest.version or 1) > _MAX_VERSIONS else None,
     }
 

@@ -54,9 +54,10 @@ function openSubject(content, subject) {
     replace(schema, el("h3", {}, `Version ${shown.version}`), code(`Schema of version ${shown.version}`, shown.lines));
   }).catch(fail(schema));
 
-  get("/api/registry/subject", { name: subject }).then(({ versions: rows, limit }) => {
+  get("/api/registry/subject", { name: subject }).then(({ versions: rows, limit, level }) => {
     if (closed) return;
-    setText(found, limit ? `The newest ${limit} versions are listed.` : counted(rows.length, "version"));
+    const listed = limit ? `the newest ${limit} versions` : counted(rows.length, "version");
+    setText(found, `${listed}, compatibility ${level.level}${level.is_global ? " (that of the registry)" : ""}`);
     const button = (row) => el("button", { type: "button", "aria-label": `Show version ${row.version}`, onclick: () => show(row.version) }, String(row.version));
     replace(versions, table("Versions", ["version", "id", "type", "references"], rows.map((row) =>
       [button(row), row.id === null ? "–" : count(row.id), row.type, row.references.map((each) => `${each.name} = ${each.subject} version ${each.version}`).join(", ") || "–"])));
