@@ -28,6 +28,10 @@ DONE = [
     ("compatibility", f"{SUBJECT} BAD", 1),
     ("register", f"{SUBJECT} FILE --dry-run", 0),
     ("register", f"{SUBJECT} FILE --yes", 0),
+    ("level", SUBJECT, 0),
+    ("set-level", f"full {SUBJECT} --yes", 0),
+    ("reset-level", "--yes", 0),
+    ("delete", f"{SUBJECT} --yes", 0),
 ]
 FAILED = [
     ("versions", "nosuch", 1),
@@ -36,6 +40,8 @@ FAILED = [
     ("diff", "nosuch", 2),
     ("compatibility", f"{SUBJECT} none.avsc", 2),
     ("register", f"{SUBJECT} none.avsc", 2),
+    ("set-level", f"some {SUBJECT} --yes", 2),
+    ("delete", "nosuch --yes", 1),
 ]
 
 

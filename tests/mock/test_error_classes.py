@@ -58,7 +58,7 @@ def test_commit_of_an_expelled_member(cluster: MockCluster, protocol: str) -> No
         read_one(consumer)
         (member,) = cluster.members("g")
         cluster.expire_member("g", member.id)
-        with pytest.raises(errors.CommitFailedError, match="removed from the group") as caught:
+        with pytest.raises(errors.CommitFailedError, match="has removed this member") as caught:
             consumer.commit()
         assert not caught.value.maybe_done
         assert not caught.value.fatal, "the next poll joins the group again"

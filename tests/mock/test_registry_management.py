@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from ottla import errors
+from ottla._internal.registry_settings import CompatibilityLevel, RegistryMode
 from ottla.schema import Registry, RegistrySetting, Schema, SchemaReference
 from ottla.testing import MockRegistry
 from tests.support.registries import REGISTRIES
@@ -119,3 +120,17 @@ def test_settings_are_values() -> None:
         found = {registry.compatibility_level(), registry.compatibility_level("s")}
     assert len(found) == 1
     assert isinstance(found.pop(), RegistrySetting)
+
+
+def test_each_level_and_mode_is_accepted(mock_registry: MockRegistry, client_class: Any) -> None:
+    """The types of the arguments name the values that the core accepts, and no others."""
+    with client_class(mock_registry.url) as registry:
+        for level in get_args(CompatibilityLevel):
+            registry.set_compatibility_level(level, "s")
+            assert registry.compatibility_level("s").value == level
+        with pytest.raises(errors.ConfigError) as refused:
+            registry.set_compatibility_level("SOME")
+        assert str(refused.value).endswith(", ".join(get_args(CompatibilityLevel)))
+        with pytest.raises(errors.ConfigError) as refused:
+            registry.set_mode("SOME")
+        assert str(refused.value).endswith(", ".join(get_args(RegistryMode)))

@@ -5,16 +5,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
-_CompatibilityLevel: TypeAlias = Literal[
-    "NONE",
-    "BACKWARD",
-    "BACKWARD_TRANSITIVE",
-    "FORWARD",
-    "FORWARD_TRANSITIVE",
-    "FULL",
-    "FULL_TRANSITIVE",
-]
-_Mode: TypeAlias = Literal["READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD"]
+from ottla._internal.registry_settings import CompatibilityLevel, RegistryMode
+
 _SchemaType: TypeAlias = Literal["AVRO", "PROTOBUF", "JSON"]
 _Row: TypeAlias = tuple[str, str, str, tuple[int, int] | None, str]
 
@@ -306,7 +298,7 @@ class Registry:
         """
     def set_compatibility_level(
         self,
-        level: _CompatibilityLevel,
+        level: CompatibilityLevel,
         subject: str | None = None,
         *,
         timeout: float | None = None,
@@ -353,7 +345,7 @@ class Registry:
         """
     def set_mode(
         self,
-        mode: _Mode,
+        mode: RegistryMode,
         subject: str | None = None,
         *,
         force: bool = False,
@@ -615,7 +607,7 @@ class AsyncRegistry:
         """
     def set_compatibility_level(
         self,
-        level: _CompatibilityLevel,
+        level: CompatibilityLevel,
         subject: str | None = None,
         *,
         timeout: float | None = None,
@@ -664,7 +656,7 @@ class AsyncRegistry:
         """
     def set_mode(
         self,
-        mode: _Mode,
+        mode: RegistryMode,
         subject: str | None = None,
         *,
         force: bool = False,

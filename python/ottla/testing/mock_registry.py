@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Literal, NamedTuple
 
 from ottla import _core
+from ottla._internal.registry_settings import CompatibilityLevel
 
 
 class RegistryRequest(NamedTuple):
@@ -146,15 +147,7 @@ class MockRegistry:
 
     def set_compatibility(
         self,
-        level: Literal[
-            "NONE",
-            "BACKWARD",
-            "BACKWARD_TRANSITIVE",
-            "FORWARD",
-            "FORWARD_TRANSITIVE",
-            "FULL",
-            "FULL_TRANSITIVE",
-        ],
+        level: CompatibilityLevel,
         subject: str | None = None,
     ) -> None:
         """Set which changes of Avro schemas are accepted from clients.

@@ -21,7 +21,7 @@ from ottla.cli.consume.newest import choose_newest
 from ottla.cli.consume.output import output_of
 from ottla.cli.consume.ranges import Range, newest_ranges, ranges_of
 from ottla.cli.consume.selection import COLUMNS, Selection
-from ottla.cli.consume.topics import add_topics, check_pattern, topics_as_text
+from ottla.cli.consume.topics import add_topics, check_pattern, check_topics, topics_as_text
 from ottla.cli.formats import Record
 from ottla.cli.options import add_cluster, configuration, connect, record_count
 from ottla.cli.schema_options import add_schemas
@@ -170,6 +170,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _ranges(client: Client, arguments: argparse.Namespace) -> list[Range]:
+    check_topics(client, arguments)
     if arguments.last is None:
         return ranges_of(client, arguments)
     # A filter may drop any number of records, so all records are read.

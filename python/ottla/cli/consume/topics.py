@@ -48,18 +48,25 @@ def shows_topic(arguments: argparse.Namespace) -> bool:
     return arguments.pattern is not None or len(dict.fromkeys(arguments.topics)) > 1
 
 
+def check_topics(client: Client, arguments: argparse.Namespace) -> None:
+    """Check that the topics exist that were named. A scan would wait for those that may be about to
+    be created.
+
+    Raises:
+        UnknownTopicError: one does not.
+    """
+    for name in dict.fromkeys(arguments.topics or ()):
+        check_topic(Admin(client), name)
+
+
 def topics_of(client: Client, arguments: argparse.Namespace) -> list[str]:
     """Return the topics to read, each once.
 
     Raises:
-        UnknownTopicError: no topic matches, or a named one does not exist.
+        UnknownTopicError: no topic matches.
     """
     if arguments.pattern is None:
-        named = list(dict.fromkeys(arguments.topics))
-        # A scan would wait longer for a topic that may be about to be created.
-        for name in named:
-            check_topic(Admin(client), name)
-        return named
+        return list(dict.fromkeys(arguments.topics))
     pattern = _compiled(arguments.pattern)
     names = (topic.name for topic in Admin(client).list_topics())
     found = [name for name in names if pattern.fullmatch(name)]

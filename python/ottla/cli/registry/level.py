@@ -6,8 +6,9 @@ Invariant: without ``--yes`` no level is changed.
 from __future__ import annotations
 
 import argparse
-from typing import TypedDict
+from typing import TypedDict, get_args
 
+from ottla._internal.registry_settings import CompatibilityLevel
 from ottla.admin import Plan, PlannedChange
 from ottla.cli.registry.connection import add_registry, has_no_setting, registry
 from ottla.cli.resources import (
@@ -23,15 +24,7 @@ from ottla.cli.tables import Table
 from ottla.errors import SchemaError
 from ottla.schema import Registry
 
-LEVELS = (
-    "NONE",
-    "BACKWARD",
-    "BACKWARD_TRANSITIVE",
-    "FORWARD",
-    "FORWARD_TRANSITIVE",
-    "FULL",
-    "FULL_TRANSITIVE",
-)
+LEVELS: tuple[str, ...] = get_args(CompatibilityLevel)
 _DEFAULT = "that of the registry"
 
 
