@@ -28,7 +28,7 @@ _MAX_APPLIED = 10_000
 
 def routes(context: Context) -> list[Route]:
     """Return the routes."""
-    applied: OrderedDict[str, Change] = OrderedDict()
+    applied: OrderedDict[str, object] = OrderedDict()
     return [
         Route(
             f"/api/change/{name}",
@@ -39,7 +39,7 @@ def routes(context: Context) -> list[Route]:
     ]
 
 
-def _endpoint(context: Context, name: str, make: Maker, applied: OrderedDict[str, Change]) -> Any:
+def _endpoint(context: Context, name: str, make: Maker, applied: OrderedDict[str, object]) -> Any:
     async def endpoint(request: Request) -> Response:
         context.check_changes()
         body = await json_body(request)
@@ -62,7 +62,7 @@ def _perform(
     change: Change,
     body: dict[str, Any],
     is_confirmed: bool,
-    applied: OrderedDict[str, Change],
+    applied: OrderedDict[str, object],
 ) -> dict[str, Any]:
     """Plan a change, and carry it out if that plan is confirmed."""
     planned = change.plan()
@@ -71,8 +71,10 @@ def _perform(
     if is_confirmed:
         check_digest(body.get("digest"), digest)
         if change.is_once:
-            # Another thread may get the same request at the same time.
-            if applied.setdefault(digest, change) is not change:
+            # Another thread may get the same request at the same time. The change is not kept: its
+            # record may be large.
+            mark = object()
+            if applied.setdefault(digest, mark) is not mark:
                 raise StateError("this plan was carried out already: ask for a new plan")
             while len(applied) > _MAX_APPLIED:
                 applied.popitem(last=False)

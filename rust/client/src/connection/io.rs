@@ -126,7 +126,8 @@ fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
             let waited = request.written_at.map(|written| written.elapsed());
             let allowed = request.allowed_wait(shared.request_timeout);
             shared.meter.received(request.api, LENGTH_PREFIX + frame.len(), waited, allowed);
-            if shared.is_late.swap(false, Ordering::Relaxed) {
+            if shared.is_late.load(Ordering::Relaxed) {
+                shared.is_late.store(false, Ordering::Relaxed);
                 record_response(&shared.failures, &shared.address);
             }
             request.respond(Ok(frame));
