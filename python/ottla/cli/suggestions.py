@@ -65,15 +65,17 @@ def with_topics(client: Admin, error: KafkaError) -> KafkaError:
     return suggest(error, topic, known)
 
 
-def check_topic(client: Admin, name: str) -> None:
-    """Check that a topic exists, as far as the principal may know.
+def check_topics(client: Admin, names: Iterable[str]) -> None:
+    """Check that topics exist, as far as the principal may know.
 
     Raises:
-        UnknownTopicError: it does not.
+        UnknownTopicError: one does not.
     """
-    found = client.describe_topics([name], errors="return")[name]
-    if isinstance(found, UnknownTopicError):
-        raise with_topics(client, found)
+    wanted = list(dict.fromkeys(names))
+    found = client.describe_topics(wanted, errors="return") if wanted else {}
+    for topic in found.values():
+        if isinstance(topic, UnknownTopicError):
+            raise with_topics(client, topic)
 
 
 def with_groups(client: Admin, failed: Mapping[str, KafkaError]) -> list[KafkaError]:

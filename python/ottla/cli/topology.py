@@ -11,7 +11,7 @@ from ottla import Admin, Cluster, Partition
 from ottla._internal.text import counted, join
 from ottla.cli.options import add_cluster, add_json, connect
 from ottla.cli.output import print_document
-from ottla.cli.suggestions import check_topic
+from ottla.cli.suggestions import check_topics
 from ottla.cli.tables import Table, print_tables
 
 
@@ -174,8 +174,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fetch the metadata and print it."""
     with connect(arguments, arguments.timeout) as client:
-        for name in arguments.topic or ():
-            check_topic(Admin(client), name)
+        check_topics(Admin(client), arguments.topic or ())
         names = arguments.topic or client.topic_names(timeout=arguments.timeout)
         cluster = client.cluster(names, refresh=True, timeout=arguments.timeout)
         seen = overview(cluster, names)

@@ -14,17 +14,18 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ottla import Client, RecordBatch
+from ottla import Admin, Client, RecordBatch
 from ottla.cli.consume.decoding import DECODERS
 from ottla.cli.consume.group import read_group
 from ottla.cli.consume.newest import choose_newest
 from ottla.cli.consume.output import output_of
 from ottla.cli.consume.ranges import Range, newest_ranges, ranges_of
 from ottla.cli.consume.selection import COLUMNS, Selection
-from ottla.cli.consume.topics import add_topics, check_pattern, check_topics, topics_as_text
+from ottla.cli.consume.topics import add_topics, check_pattern, topics_as_text
 from ottla.cli.formats import Record
 from ottla.cli.options import add_cluster, configuration, connect, record_count
 from ottla.cli.schema_options import add_schemas
+from ottla.cli.suggestions import check_topics
 from ottla.cli.texts import ByteText
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
@@ -170,7 +171,8 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _ranges(client: Client, arguments: argparse.Namespace) -> list[Range]:
-    check_topics(client, arguments)
+    # A scan would wait for topics that may be about to be created.
+    check_topics(Admin(client), arguments.topics or ())
     if arguments.last is None:
         return ranges_of(client, arguments)
     # A filter may drop any number of records, so all records are read.

@@ -18,7 +18,7 @@ from ottla.cli.consume.selection import COLUMNS, Selection
 from ottla.cli.consume.topics import topics_as_text
 from ottla.cli.options import put
 from ottla.cli.signals import finish_first
-from ottla.cli.suggestions import check_topic
+from ottla.cli.suggestions import check_topics
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
 
@@ -37,8 +37,7 @@ def read_group(
             consumer.subscribe(pattern=arguments.pattern)
         else:
             consumer.subscribe(arguments.topics)
-            for topic in dict.fromkeys(arguments.topics):
-                check_topic(Admin(client_of(consumer)), topic)
+            check_topics(Admin(client_of(consumer)), arguments.topics)
 
         def waiting_for() -> str | None:
             why = obstacles(consumer.connections())

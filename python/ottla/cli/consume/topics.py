@@ -11,7 +11,6 @@ import re
 
 from ottla import Admin, Client
 from ottla._internal.text import listed
-from ottla.cli.suggestions import check_topic
 from ottla.errors import ConfigError, UnknownTopicError
 
 
@@ -46,17 +45,6 @@ def check_pattern(arguments: argparse.Namespace) -> None:
 def shows_topic(arguments: argparse.Namespace) -> bool:
     """Return whether the arguments allow several topics."""
     return arguments.pattern is not None or len(dict.fromkeys(arguments.topics)) > 1
-
-
-def check_topics(client: Client, arguments: argparse.Namespace) -> None:
-    """Check that the topics exist that were named. A scan would wait for those that may be about to
-    be created.
-
-    Raises:
-        UnknownTopicError: one does not.
-    """
-    for name in dict.fromkeys(arguments.topics or ()):
-        check_topic(Admin(client), name)
 
 
 def topics_of(client: Client, arguments: argparse.Namespace) -> list[str]:
