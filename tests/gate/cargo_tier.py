@@ -1,4 +1,4 @@
-"""The tier of Rust tests: runs each test program, then each failed test again, alone.
+"""The tier of Rust tests: each test program, the slowest twenty tests, each failed test again.
 
 python -m tests.gate.cargo_tier TIER [ARGUMENT OF CARGO TEST ...] [-- ARGUMENT OF EACH PROGRAM ...]
 """
@@ -13,15 +13,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.gate.flaky import Failure, rerun_failures
 from tests.gate.machine import MachineMonitor
 
-FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED$", re.MULTILINE)
+FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED(?: <.*>)?$", re.MULTILINE)
 """The line in which a test program names a failed test."""
+
+_TIMED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. \w+ <([\d.]+)s>$")
+_PASSED = re.compile(r"^test .*\.\.\. ok(?: <.*>)?$")
+_SLOWEST = 20
 
 _SLOW = re.compile(r"^test (\S+) has been running for over \d+ seconds$", re.MULTILINE)
 _STUCK_SECONDS = 240.0
@@ -32,6 +36,10 @@ _TESTS_FAILED = 101
 
 # Tests mostly wait, so more of them than processors run at once.
 _THREADS = "6"
+
+# A stable Rust prints the times of tests only if told that its unstable options are wanted.
+_TIMES = ["-Zunstable-options", "--report-time"]
+_UNSTABLE = {"RUSTC_BOOTSTRAP": "1"}
 
 
 @dataclass(frozen=True)
@@ -51,9 +59,10 @@ def main(tier: str, arguments: Sequence[str]) -> int:
     if programs is None:
         return 1
     status, failures = 0, []
+    times: dict[str, float] = {}
     with MachineMonitor() as machine:
         for program in programs:
-            ended, failed = _run(program, own)
+            ended, failed = _run(program, own, times)
             failures += failed
             if ended not in (0, _TESTS_FAILED) or (ended and not failed):
                 # It ended before it named all failed tests.
@@ -63,8 +72,9 @@ def main(tier: str, arguments: Sequence[str]) -> int:
 
         def alone(test: str) -> bool:
             name, _, path = test.partition(": ")
-            return _run(by_name[name], ["--exact", path, *own])[0] == 0
+            return _run(by_name[name], ["--exact", path, *own], {})[0] == 0
 
+        _print_slowest(times)
         if failures and not rerun_failures(tier, failures, machine, alone):
             status = 1
     return status
@@ -85,14 +95,29 @@ def _build(arguments: Sequence[str]) -> list[Program] | None:
     return programs
 
 
-def _run(program: Program, arguments: Sequence[str]) -> tuple[int, list[Failure]]:
-    """Run a program and print its output; return its exit status and its failed tests."""
+def _print_slowest(times: Mapping[str, float]) -> None:
+    slowest = sorted(times.items(), key=lambda item: -item[1])[:_SLOWEST]
+    print(f"\nslowest {len(slowest)} tests", flush=True)
+    for test, seconds in slowest:
+        print(f"{seconds:7.2f}s {test}", flush=True)
+
+
+def _run(
+    program: Program, arguments: Sequence[str], times: dict[str, float]
+) -> tuple[int, list[Failure]]:
+    """Run a program and print its output; return its exit status and its failed tests.
+
+    Args:
+        program: the program.
+        arguments: its arguments.
+        times: gets the seconds of each test.
+    """
     print(f"\n{program.name}", flush=True)
     started = time.time()
     process = subprocess.Popen(
-        [program.executable, *arguments],
+        [program.executable, *_TIMES, *arguments],
         cwd=program.directory,
-        env={"RUST_TEST_THREADS": _THREADS, **os.environ},
+        env={"RUST_TEST_THREADS": _THREADS, **os.environ, **_UNSTABLE},
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -108,10 +133,13 @@ def _run(program: Program, arguments: Sequence[str]) -> tuple[int, list[Failure]
             slow.append(found[1])
         elif line.startswith("test "):
             slow = [test for test in slow if not line.startswith(f"test {test} ")]
-        if not line.endswith("... ok\n"):
+        if timed := _TIMED.match(line):
+            times[f"{program.name}: {timed[1]}"] = float(timed[2])
+        if not _PASSED.match(line):
             print(line, end="", flush=True)
         stuck = _kill_later(process)
     stuck.cancel()
+    process.stdout.close()
     status = process.wait()
     ended = time.time()
     if status == -signal.SIGKILL and slow:

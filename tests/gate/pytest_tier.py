@@ -1,4 +1,4 @@
-"""A tier of pytest: runs all its tests, then each failed test again, alone.
+"""A tier of pytest: all its tests with the slowest twenty, then each failed test again, alone.
 
 python -m tests.gate.pytest_tier TIER [PYTEST_ARGUMENT ...]
 """
@@ -17,13 +17,14 @@ from tests.gate.flaky import rerun_failures
 from tests.gate.machine import MachineMonitor
 
 _SOME_FAILED = 1
+_SLOWEST = ["--durations=20", "--durations-min=1"]
 
 
 def main(tier: str, arguments: Sequence[str]) -> int:
     """Run the tier; return pytest's exit status, or 0 if all failed tests passed alone."""
     with tempfile.TemporaryDirectory() as directory, MachineMonitor() as machine:
         file = Path(directory) / "failed.jsonl"
-        status = _pytest(arguments, {outcomes.FILE: str(file)})
+        status = _pytest([*_SLOWEST, *arguments], {outcomes.FILE: str(file)})
         failures = outcomes.read(file)
         if status != _SOME_FAILED:
             return status
