@@ -18,13 +18,18 @@ STEP := @printf '\n==> %s\n'
 
 export PYO3_PYTHON := $(CURDIR)/$(PY)
 export VIRTUAL_ENV := $(CURDIR)/.venv
+# Only a later build gains from incremental compilation, and CI has none.
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
 export OTTLA_ORACLE_DIR := $(CURDIR)/.ottla-build/oracle
 
 # Extra arguments: make pytest ARGS='tests/mock -k fetch', make test-rust CARGO_TEST_ARGS='-p ottla-client'
 ARGS ?=
 # Suites of make peer-suites; all by default.
 SUITE ?=
-CARGO_TEST_ARGS ?= --workspace --exclude ottla-python --exclude ottla-benches
+# With ottla-python, which has no test program: the crates get the features of the extension, compiled before.
+CARGO_TEST_ARGS ?= --workspace --exclude ottla-benches --tests
 FUZZ_SECONDS ?= 30
 SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
@@ -127,19 +132,17 @@ console-assets: .ottla-build/console-assets.stamp ## the chart library of the co
 	@touch $@
 
 lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
-	$(STEP) 'clippy, mypy'
-# Side by side: compiling the largest crates occupies one core.
-	@$(PY) -m mypy & mypy=$$!; \
-	trap 'kill $$mypy 2>/dev/null || true' EXIT; \
+	$(STEP) 'clippy; mypy, stubtest, twins, import circles, links of the documentation'
+# Side by side: compiling the largest crates occupies one core, and so does each of the others. These have a
+# process group, which ends with clippy's failure.
+	@set -m; { \
+	  $(PY) -m mypy; $(PY) tools/check_stubs.py; $(PY) tools/twins.py --check; $(PY) tools/import_circles.py; \
+	  tools/site.sh --check; \
+	} & python=$$!; set +m; \
+	trap 'kill -- -$$python 2>/dev/null || true' EXIT; \
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings; \
 	cargo clippy --quiet --locked -p ottla-client --no-default-features -- -D warnings; \
-	wait $$mypy
-	$(STEP) 'stubtest'
-	@$(PY) tools/check_stubs.py
-	$(STEP) 'twins, import circles, links of the documentation'
-	@$(PY) tools/twins.py --check
-	@$(PY) tools/import_circles.py
-	@tools/site.sh --check
+	wait $$python
 
 # Runs before anything is compiled.
 formatted: .venv/dev.stamp
@@ -219,6 +222,6 @@ clean: ## remove everything that this Makefile creates
 
 $(QUICK) $(OPTIMISED): .ottla-build/extension-%.stamp: $(RUST_SOURCES) pyproject.toml .venv/build.stamp
 	$(STEP) 'building the extension ($*)'
-	@.venv/bin/maturin develop --locked --profile $*
+	@.venv/bin/maturin develop --locked --profile $* $(if $(filter dev,$*),--features shared-with-tests)
 	@rm -f .ottla-build/extension-*.stamp
 	@touch $@
