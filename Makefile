@@ -54,7 +54,7 @@ test-rust: oracle ## tier 2: the engine's tests, in Rust
 
 test-python: $(QUICK) .venv/dev.stamp console-assets browser shells ## tier 3: Python on the mock cluster, no JVM
 	$(STEP) 'pytest on the mock'
-	@$(PYTEST_TIER) test-python --numprocesses=6 -m 'not cluster and not spark and not deep' tests/mock tests/mistakes tests/doctor tests/cluster
+	@$(PYTEST_TIER) test-python --numprocesses=10 -m 'not cluster and not spark and not deep' tests/mock tests/mistakes tests/doctor tests/cluster
 
 test-broker: $(QUICK) .venv/dev.stamp jars console-assets browser ## tier 4: three real brokers, security, older Kafka
 	$(STEP) 'pytest on real brokers'
