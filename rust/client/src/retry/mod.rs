@@ -27,6 +27,11 @@ pub(crate) fn deadline(timeout: Duration) -> Instant {
     Instant::now() + timeout.min(MAX_TIMEOUT)
 }
 
+/// The line that ends the warnings about `what`, which has failed for this long.
+pub(crate) fn recovery_line(lasted: Duration, what: impl std::fmt::Display) -> String {
+    format!("recovered after {} s: {what}", lasted.as_secs())
+}
+
 /// The attempts of one call.
 #[derive(Debug)]
 pub(crate) struct Retry {
