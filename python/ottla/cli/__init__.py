@@ -31,6 +31,7 @@ from ottla.cli.output import one_document
 from ottla.cli.signals import ended_by_signals, signal_of
 from ottla.cli.streams import Replacements, standard_streams
 from ottla.cli.texts import as_utf8, check_arguments
+from ottla.cli.waiting import is_news
 from ottla.errors import ConfigError, KafkaError
 
 _COMMANDS = {
@@ -118,7 +119,7 @@ def _run(argv: Sequence[str]) -> int:
         # A command whose code 1 is a result has another one for errors.
         exit_code = getattr(arguments, "exit_code_of_errors", exit_code)
         # For example, about skipped records: without it, the output would look complete.
-        show_warnings(WarningFormatter())
+        show_warnings(WarningFormatter(), is_news)
         set_json(getattr(arguments, "json", False))
         check_arguments(arguments)
         with one_document():

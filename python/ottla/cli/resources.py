@@ -97,13 +97,18 @@ def _sentence(text: str) -> str:
 
 
 @contextmanager
-def admin(
-    arguments: argparse.Namespace, waiting_for: str = "a response from the cluster"
-) -> Iterator[Admin]:
-    """Yield an ``Admin`` of the cluster that the arguments name; long waits are reported."""
+def admin(arguments: argparse.Namespace, waiting_for: str | None = None) -> Iterator[Admin]:
+    """Yield an ``Admin`` of the cluster that the arguments name; long waits are reported.
+
+    Args:
+        arguments: the arguments of the command.
+        waiting_for: what the command waits for. Default: a response from the cluster.
+    """
     with (
         connect(arguments) as client,
-        report_waiting(lambda: obstacles(client.connections()) or waiting_for),
+        report_waiting(
+            lambda: obstacles(client.connections()) or waiting_for, "a response from the cluster"
+        ),
     ):
         manager = Admin(client)
         try:

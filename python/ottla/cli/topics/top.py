@@ -93,8 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
         after = _sample(client, arguments, is_match)
     rates = write_rates(before, after)
     show(arguments, top_document(arguments, before, after, rates), [table(arguments, rates)])
-    problems = dict.fromkeys([*before.problems, *after.problems])
-    for problem in problems:
+    # A broker that did not respond twice is named once, though its errors differ in milliseconds.
+    problems = {each.partition(": ")[0]: each for each in [*before.problems, *after.problems]}
+    for problem in problems.values():
         say_error(problem)
     return 1 if problems else 0
 
