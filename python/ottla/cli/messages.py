@@ -46,7 +46,7 @@ class Item(TypedDict, total=False):
         host: the client address of an access control entry.
         operation: the operation of an access control entry.
         permission: whether it allows or denies.
-        subject: a subject of a schema registry.
+        subject: a subject of a schema registry; null for the registry itself.
         version: a version of the subject.
         schema_id: the id of a schema.
         name: the name of anything else.
@@ -74,7 +74,7 @@ class Item(TypedDict, total=False):
     host: str | None
     operation: str | None
     permission: str | None
-    subject: str
+    subject: str | None
     version: int
     schema_id: int
     name: str
@@ -115,7 +115,7 @@ class _Mode:
 _CODE = re.compile(r"^(?:(?P<detail>.*): )?[A-Z_]{4,} \(-?\d+\): (?P<meaning>.*)$", re.DOTALL)
 _CONTEXT = re.compile(r" \[[^\[\]]*\]$")
 # The parts of an error's context that name an item of a command.
-_ITEM = ("topic", "partition", "broker", "address")
+_ITEM = ("topic", "partition", "broker", "address", "subject")
 
 
 def is_json() -> bool:

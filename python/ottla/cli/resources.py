@@ -196,6 +196,20 @@ def report(
     return code
 
 
+def report_one(item: Item, line: str, *, is_unchanged: bool = False) -> int:
+    """Print that the only item of a command was changed; return the exit code, 0.
+
+    Args:
+        item: the item.
+        line: what was done to it, such as ``deleted subject orders-value``.
+        is_unchanged: whether it was so before.
+    """
+    collect_result(item, None, is_unchanged=is_unchanged)
+    if not is_json():
+        print_done(clean(line))
+    return 0
+
+
 def partition_name(partition: tuple[str, int]) -> str:
     """Return a partition as ``orders-0``."""
     return f"{partition[0]}-{partition[1]}"
