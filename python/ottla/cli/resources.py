@@ -24,7 +24,7 @@ from ottla.cli.output import (
     print_document,
 )
 from ottla.cli.streams import print_done
-from ottla.cli.suggestions import with_topics
+from ottla.cli.suggestions import with_login, with_topics
 from ottla.cli.tables import Table, print_tables
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import KafkaError
@@ -115,6 +115,7 @@ def admin(arguments: argparse.Namespace, waiting_for: str | None = None) -> Iter
             yield manager
         except KafkaError as error:
             with_topics(manager, error)
+            with_login(error)
             raise
 
 

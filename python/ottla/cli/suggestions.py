@@ -65,6 +65,14 @@ def with_topics(client: Admin, error: KafkaError) -> KafkaError:
     return suggest(error, topic, known)
 
 
+def with_login(error: KafkaError) -> KafkaError:
+    """Add how to log in to the error of a connection without a principal that may have tokens."""
+    if error.code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED:
+        advice = "use SASL, but not with a token, or TLS with a client certificate"
+        error.args = (f"{error}: {advice} (security.protocol in --config or --profile)",)
+    return error
+
+
 def check_topics(client: Admin, names: Iterable[str]) -> None:
     """Check that topics exist, as far as the principal may know.
 
@@ -84,6 +92,8 @@ def with_groups(client: Admin, failed: Mapping[str, KafkaError]) -> list[KafkaEr
     def known() -> list[str]:
         return [each.group_id for each in client.list_groups(errors="return", timeout=_TIMEOUT)]
 
+    for group, error in failed.items():
+        error.context.setdefault("group_id", group)
     return [suggest(error, group, known) for group, error in failed.items()]
 
 
@@ -94,6 +104,8 @@ def with_transactional_ids(client: Admin, failed: Mapping[str, KafkaError]) -> l
         listed = client.list_transactions(errors="return", timeout=_TIMEOUT)
         return [each.transactional_id for each in listed]
 
+    for name, error in failed.items():
+        error.context.setdefault("transactional_id", name)
     return [suggest(error, name, known) for name, error in failed.items()]
 
 

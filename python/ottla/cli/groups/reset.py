@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ottla import Admin
+from ottla._internal.text import reason
 from ottla.admin import Shift
 from ottla.admin.resetting import ResetTarget
 from ottla.cli.offset_specs import parse_spec
@@ -113,7 +114,7 @@ def _read(path: Path, group: str) -> dict[tuple[str, int], int]:
             (str(each["topic"]), int(each["partition"])): int(each["offset"]) for each in offsets
         }
     except OSError as error:
-        raise ConfigError(f"--from-file {path}: {error}") from error
+        raise ConfigError(f"--from-file {path}: {reason(error)}") from error
     except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ConfigError(
             f"--from-file {path}: expected what `ottla groups offsets {group} --json` writes: "

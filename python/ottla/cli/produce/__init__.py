@@ -100,7 +100,12 @@ def run(arguments: argparse.Namespace) -> int:
     delimiter = unescape(arguments.delimiter)
     if not delimiter:
         raise ConfigError("-D: the delimiter must not be empty")
-    key_delimiter = unescape(arguments.key_delimiter) if arguments.key_delimiter else None
+    key_delimiter = None
+    if arguments.key_delimiter is not None:
+        key_delimiter = unescape(arguments.key_delimiter)
+        if not key_delimiter:
+            raise ConfigError("-K: the delimiter must not be empty")
+    _check_files(arguments.file or ())
     headers = [_header(header) for header in arguments.header]
     formats = formats_of(arguments)
     serializers = {part: JsonSerializer(formats[part], part) for part in formats}
@@ -229,12 +234,27 @@ def _print_counts(arguments: argparse.Namespace, written: int, failed: int, unkn
     )
 
 
+def _check_files(paths: Iterable[Path]) -> None:
+    """Check that files exist, before any is written.
+
+    Raises:
+        ConfigError: one does not, or is a directory.
+    """
+    for path in paths:
+        if not path.exists():
+            raise ConfigError(f"-F {path}: there is no such file")
+        if path.is_dir():
+            raise ConfigError(f"-F {path}: this is a directory, expected a file")
+
+
 def _item(arguments: argparse.Namespace, number: int) -> dict[str, object]:
     return {"topic": arguments.topic, "index": number}
 
 
 def _header(text: str) -> tuple[str, bytes | None]:
     name, separator, value = text.partition("=")
+    if not name:
+        raise ConfigError(f"-H {text!r}: expected NAME=VALUE")
     return name, value.encode() if separator else None
 
 

@@ -8,6 +8,7 @@ from typing import TypedDict
 from ottla import TransactionListing
 from ottla._internal.text import counted
 from ottla.cli.options import add_cluster, add_json
+from ottla.cli.parsing import seconds
 from ottla.cli.partial import print_errors
 from ottla.cli.resources import admin, show
 from ottla.cli.tables import Table
@@ -45,7 +46,7 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument(
         "--longer-than",
-        type=float,
+        type=seconds(0),
         metavar="SECONDS",
         help="only transactions that have been open for longer (Kafka 3.8 and newer)",
     )
