@@ -17,11 +17,11 @@ from typing import Any
 
 from ottla import Client
 from ottla._core import config_row_of
+from ottla._internal.style import Style
 from ottla._internal.text import reason
 from ottla.cli.profiles import profile
 from ottla.cli.registry_keys import REGISTRY_URL, registry_key
 from ottla.cli.waiting import report_waiting
-from ottla.doctor.tree import Style
 from ottla.errors import ConfigError
 
 

@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
@@ -138,6 +139,8 @@ def run(arguments: argparse.Namespace) -> int:
         value_serializer=serializers.get("value"),
     )
 
+    send = partial(producer.send, arguments.topic, headers=headers, partition=arguments.partition)
+
     def count_interrupted() -> None:
         _report_interrupted(arguments, settled, failures, unsettled)
 
@@ -153,13 +156,8 @@ def run(arguments: argparse.Namespace) -> int:
                 break
             key, value = _split(record, key_delimiter, arguments)
             try:
-                sent = producer.send(
-                    arguments.topic,
-                    value,
-                    key,
-                    headers=headers,
-                    partition=arguments.partition,
-                )
+                # In one step: a signal between a send and its entry would hide a record.
+                unsettled.extend(map(send, [value], [key]))
             except KafkaError as error:
                 # Only this record was rejected. The records before it were accepted.
                 item = _item(arguments, number)
@@ -172,7 +170,6 @@ def run(arguments: argparse.Namespace) -> int:
                 )
                 refused = True
                 break
-            unsettled.append(sent)
             settle(_WINDOW)
         producer.flush()
         settle(0)
