@@ -286,6 +286,21 @@ def test_an_unknown_user_has_a_suggestion(run: str) -> None:
     assert "did you mean" not in done.err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "groups clone biling copy",
+        "groups reset biling --to latest",
+        "groups delete-offsets biling orders",
+        "groups remove-members biling --all",
+    ],
+)
+def test_a_group_that_does_not_exist_has_a_suggestion(run: str, command: str) -> None:
+    done = ottla_here(*command.split(), "-b", run)
+    assert (done.code in {1, 2}, done.out) == (True, b"")
+    assert done.err.endswith("; did you mean billing?\n")
+
+
 def test_partitions_of_coordinator_topics() -> None:
     # Kafka's choice, seen on brokers with five partitions.
     assert [partition_of(f"group-{each}", 5) for each in range(4)] == [3, 4, 0, 1]

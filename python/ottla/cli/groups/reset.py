@@ -23,6 +23,7 @@ from ottla.cli.resources import (
     print_plan,
     report,
 )
+from ottla.cli.suggestions import suggest_group
 from ottla.errors import ConfigError
 
 _SHIFT = re.compile(r"[+-]\d+")
@@ -64,7 +65,7 @@ def add(subcommands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Reset offsets; return the exit code."""
     topics = arguments.topic and [parse_partition(each) for each in arguments.topic]
-    with admin(arguments) as client:
+    with admin(arguments) as client, suggest_group(client, arguments.name):
         if arguments.from_file is not None:
             return _import(client, arguments)
         target = parse_target(arguments.to)
