@@ -47,7 +47,9 @@ def _endpoint(context: Context, name: str, make: Maker, applied: OrderedDict[str
         change = make(context.source, body)
         if is_confirmed:
             change.check()
-        result = await context.workers.run(_perform, name, change, body, is_confirmed, applied)
+        result = await context.workers.run(
+            _perform, context.digest_key, name, change, body, is_confirmed, applied
+        )
         if result["changed"]:
             # Pages show what has changed at once.
             context.workers.forget()
@@ -58,6 +60,7 @@ def _endpoint(context: Context, name: str, make: Maker, applied: OrderedDict[str
 
 
 def _perform(
+    key: bytes,
     name: str,
     change: Change,
     body: dict[str, Any],
@@ -66,7 +69,7 @@ def _perform(
 ) -> dict[str, Any]:
     """Plan a change, and carry it out if that plan is confirmed."""
     planned = change.plan()
-    digest = digest_of([name, change.request, planned.state], planned.changes)
+    digest = digest_of(key, [name, change.request, planned.state], planned.changes)
     outcome = None
     if is_confirmed:
         check_digest(body.get("digest"), digest)

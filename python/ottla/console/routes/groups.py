@@ -60,7 +60,7 @@ def routes(context: Context) -> list[Route]:
 
         def perform() -> dict[str, Any]:
             plan = admin.reset_group_offsets(name, target, topics, dry_run=True, timeout=TIMEOUT)
-            digest = digest_of(["reset", name, _text(body, "to"), topics], plan)
+            digest = digest_of(context.digest_key, ["reset", name, _text(body, "to"), topics], plan)
             if not dry_run:
                 check_digest(body.get("digest"), digest)
                 plan = admin.reset_group_offsets(name, target, topics, timeout=TIMEOUT)

@@ -37,7 +37,7 @@ function readable(child) {
 }
 
 /** Escapes control and bidirectional characters of a text. */
-function printable(text) {
+export function printable(text) {
   return String(text).replace(UNSAFE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
