@@ -199,7 +199,7 @@ def test_a_plan_of_one_cluster_is_not_carried_out_on_another(
     mock_cluster.commit("new", "orders", 0, 1)
     other.commit("new", "orders", 0, 1)
     reset = {"group": "new", "to": "earliest", "topics": "orders:0"}
-    path = "/api/group/reset"
+    path = "/api/change/groups/reset"
     digest = post(console, f"/cluster/prod{path}", reset).json["digest"]
     confirmed = {**reset, "dry_run": False, "digest": digest}
     assert post(console, f"{BASE}{path}", confirmed).status == 409

@@ -78,23 +78,25 @@ def test_json_that_is_no_text_is_refused(client: ottla.Client, text: bytes) -> N
             b'{"group":"billing","to":"latest",' + text + b":1}",
             b'{"group":"billing","to":"latest","deep":[{"a":' + text + b"}]}",
         ):
-            path = "/api/group/reset"
+            path = "/api/change/groups/reset"
             response = request(console, path, method="POST", body=body, headers=headers)
             assert response.status == 400, body
 
 
 def test_changes_need_json_and_permission(console: Console, topic: str) -> None:
     plan = {"group": "billing", "to": "latest", "topics": topic}
-    assert post(console, "/api/group/reset", plan).json["changed"] is False
-    refused = post(console, "/api/group/reset", {**plan, "dry_run": False})
+    assert post(console, "/api/change/groups/reset", plan).json["changed"] is False
+    refused = post(console, "/api/change/groups/reset", {**plan, "dry_run": False})
     assert refused.status == 403
     assert "--allow-changes" in refused.json["message"]
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     body = json.dumps(plan).encode()
     for headers, sent in [(form, body), ({"Content-Type": "application/json"}, b"x" * 70_000)]:
-        response = request(console, "/api/group/reset", method="POST", body=sent, headers=headers)
+        response = request(
+            console, "/api/change/groups/reset", method="POST", body=sent, headers=headers
+        )
         assert response.status == 400
-    assert request(console, "/api/group/reset").status == 405
+    assert request(console, "/api/change/groups/reset").status == 405
 
 
 def test_a_reset_is_planned_then_applied(client: ottla.Client, mock_cluster: MockCluster) -> None:
@@ -103,12 +105,12 @@ def test_a_reset_is_planned_then_applied(client: ottla.Client, mock_cluster: Moc
     mock_cluster.commit("billing", "orders", 0, 3)
     with serve(client, allow_changes=True) as console:
         wanted = {"group": "billing", "to": "latest"}
-        planned = post(console, "/api/group/reset", wanted).json
+        planned = post(console, "/api/change/groups/reset", wanted).json
         [change] = planned["changes"]
         assert (change["before"], change["after"]) == ("3", "10")
         assert mock_cluster.committed("billing") == {("orders", 0): 3}
         confirmed = {**wanted, "dry_run": False, "digest": planned["digest"]}
-        assert post(console, "/api/group/reset", confirmed).json["changed"]
+        assert post(console, "/api/change/groups/reset", confirmed).json["changed"]
         assert mock_cluster.committed("billing") == {("orders", 0): 10}
 
 
@@ -120,7 +122,7 @@ def test_a_change_needs_the_digest_of_its_plan(
     mock_cluster.commit("billing", "orders", 0, 3)
     with serve(client, allow_changes=True) as console:
         wanted = {"group": "billing", "to": "latest"}
-        digest = post(console, "/api/group/reset", wanted).json["digest"]
+        digest = post(console, "/api/change/groups/reset", wanted).json["digest"]
         apply = {**wanted, "dry_run": False}
         attempts: list[tuple[dict[str, Any], int]] = [
             ({}, 400),
@@ -130,18 +132,20 @@ def test_a_change_needs_the_digest_of_its_plan(
             ({"digest": digest, "to": "earliest"}, 409),
         ]
         for given, status in attempts:
-            refused = post(console, "/api/group/reset", {**apply, **given})
+            refused = post(console, "/api/change/groups/reset", {**apply, **given})
             assert refused.status == status, given
         # Somebody has committed since the plan was shown.
         mock_cluster.commit("billing", "orders", 0, 5)
-        refused = post(console, "/api/group/reset", {**apply, "digest": digest})
+        refused = post(console, "/api/change/groups/reset", {**apply, "digest": digest})
         assert refused.status == 409
         assert "the plan has changed" in refused.json["message"]
         assert mock_cluster.committed("billing") == {("orders", 0): 5}
         # Records that arrive do not change it: the end of the log always moves.
-        digest = post(console, "/api/group/reset", wanted).json["digest"]
+        digest = post(console, "/api/change/groups/reset", wanted).json["digest"]
         mock_cluster.append("orders", 0, [b"x"])
-        assert post(console, "/api/group/reset", {**apply, "digest": digest}).json["changed"]
+        assert post(console, "/api/change/groups/reset", {**apply, "digest": digest}).json[
+            "changed"
+        ]
         assert mock_cluster.committed("billing") == {("orders", 0): 11}
 
 

@@ -54,6 +54,11 @@ export function setText(element, text) {
   if (element.textContent !== shown) element.textContent = shown;
 }
 
+/** Creates a choice of texts. */
+export function choice(id, values) {
+  return el("select", { id }, values.map((each) => el("option", { value: each }, each)));
+}
+
 /** Creates a table: a caption for screen readers, column heads, and rows of cells. */
 export function table(caption, heads, rows, attributes = {}) {
   // The heading of a column of numbers is also aligned to the right.
