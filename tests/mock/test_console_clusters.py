@@ -350,17 +350,16 @@ def test_a_name_that_browsers_remove_from_addresses_is_refused(file: Path, name:
         pass
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (NARROW, "dark")])
-def test_pages_switch_between_clusters(
-    browser: Browser, console: Console, orders: str, width: int, scheme: str
-) -> None:
+def test_pages_switch_between_clusters(browser: Browser, console: Console, orders: str) -> None:
     def check(name: str) -> None:
-        assert_accessible(page)
-        assert clipped(page) == []
-        if directory := os.environ.get("OTTLA_SCREENSHOTS"):
-            page.screenshot(path=Path(directory) / f"{name}-{width}.png", full_page=True)
+        for width in (NARROW, WIDE):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert_accessible(page)
+            assert clipped(page) == []
+            if directory := os.environ.get("OTTLA_SCREENSHOTS"):
+                page.screenshot(path=Path(directory) / f"{name}-{width}.png", full_page=True)
 
-    with open_page(browser, console.url, width=width, scheme=scheme) as page:
+    with open_page(browser, console.url) as page:
         rows = page.locator("tbody tr")
         expect(rows).to_have_count(5)
         expect(rows.first).to_contain_text("not opened yet")
@@ -389,3 +388,15 @@ def test_pages_switch_between_clusters(
         expect(rows.nth(3)).to_contain_text("problem: ")
         expect(page.locator("#status")).to_have_text("5 clusters, 1 problem")
         check("clusters")
+
+
+def test_a_page_links_to_few_of_many_clusters(browser: Browser, file: Path) -> None:
+    names = [f"cluster-{n:02}" for n in range(40)]
+    sections = [f"[{name}]\nbootstrap.servers = 127.0.0.1:1\n" for name in names]
+    file.write_text("".join(sections), encoding="utf-8")
+    with serving("--all-profiles") as console, open_page(browser, console.url) as page:
+        expect(page.locator("tbody tr")).to_have_count(40)
+        request(console, "/cluster/cluster-20/api/about")
+        page.get_by_role("link", name="cluster-30").click()
+        links = page.get_by_role("navigation", name="Clusters").locator("a")
+        expect(links).to_have_text(["All clusters", "cluster-30", "cluster-20"])
