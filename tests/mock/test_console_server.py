@@ -8,6 +8,7 @@ import json
 import logging
 import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +25,7 @@ from ottla.console.workers import Workers
 from ottla.errors import ClosedError, ConfigError, StateError
 from ottla.testing import Fault, MockCluster
 from tests.support.console import Stream, post, request
+from tests.support.waiting import wait_until
 
 
 def test_wrong_parameters_are_errors_that_name_them(console: Console, topic: str) -> None:
@@ -236,6 +238,26 @@ def test_closing_ends_streams_and_threads(client: ottla.Client) -> None:
     left = {thread.name for thread in threading.enumerate()} - before
     assert not {name for name in left if name.startswith("ottla-console")}
     assert client.topic_names() == []
+
+
+def test_closing_does_not_wait_for_a_cluster_that_does_not_respond(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Regression: it took two seconds, and a line of the log spoke of cancelled tasks."""
+    with (
+        ottla.Client("127.0.0.1:1", connect=False) as unreachable,
+        ThreadPoolExecutor() as pool,
+        serve(unreachable) as console,
+    ):
+        waiting = pool.submit(request, console, "/api/topics")
+        ending = console._server._ending
+        wait_until(lambda: ending._waiting)
+        started = time.monotonic()
+        console.close()
+        assert time.monotonic() - started < 1.5
+        assert waiting.result().status == 503
+        assert waiting.result().json == {"message": "the console was closed"}
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
 
 
 def test_a_console_that_is_closed_at_once_ends_its_application(

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 from ottla.console import connections
 from ottla.console.access import Access
 from ottla.console.address import Address, is_loopback
+from ottla.console.ending import Ending
 from ottla.console.protocol import protocol_of
 from ottla.console.tls import secured
 from ottla.errors import ConfigError, InternalError, described
@@ -102,8 +103,9 @@ class Server:
         self._socket = listening
         self.port: int = listening.getsockname()[1]
         tls = address.tls
+        self._ending = Ending(application)
         app = Access(
-            application,
+            self._ending,
             token=address.token,
             hosts=address.names,
             # The machine may have any IP address.
@@ -165,11 +167,15 @@ class Server:
             # A peer that does not read its response would keep its connection open.
             self._connections.close()
 
+    async def _end_responses(self) -> None:
+        self._ending.end()
+        await self._end_streams()
+
     def close(self) -> None:
         """End the server. Closing a closed one has no effect."""
         self._server.should_exit = True
         if self._loop is not None and self._thread.is_alive():
-            end = self._end_streams()
+            end = self._end_responses()
             try:
                 asyncio.run_coroutine_threadsafe(end, self._loop)
             except RuntimeError:  # the loop has just ended
