@@ -17,6 +17,7 @@ from __future__ import annotations
 import configparser
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from ottla._core import config_row_of, config_rows
@@ -103,7 +104,16 @@ def profile(name: str | None, *, has_cluster: bool, warns: bool = True) -> dict[
     profiles = read_profiles(warns=warns)
     if wanted is None:
         return profiles.get(_DEFAULT, {})
-    if wanted not in profiles:
+    return named_profile(wanted, profiles)
+
+
+def named_profile(name: str, profiles: Mapping[str, dict[str, str]]) -> dict[str, str]:
+    """Return the configuration of a profile of the file.
+
+    Raises:
+        ConfigError: the file has no such profile.
+    """
+    if name not in profiles:
         known = ", ".join(sorted(profiles)) or "none"
-        raise ConfigError(f"profile {wanted} does not exist: {path()} has {known}")
-    return profiles[wanted]
+        raise ConfigError(f"profile {name} does not exist: {path()} has {known}")
+    return profiles[name]
