@@ -1,4 +1,4 @@
-"""Plans alterations of configurations: each key that would change, with its values before and after.
+"""Plans alterations of configurations: each key that would change, with both of its values.
 
 Invariants: a key that would stay as it is is no change; the plan shows no secret.
 """
@@ -33,8 +33,8 @@ _OWN = {
     "client_metrics": "DYNAMIC_CLIENT_METRICS_CONFIG",
 }
 _OF_ALL_BROKERS = "DYNAMIC_DEFAULT_BROKER_CONFIG"
-# Brokers describe the keys of a listener, such as listener.name.NAME.ssl.key.password, once they are
-# set. Kafka's secrets have these in their names.
+# Brokers describe the keys of a listener, such as listener.name.NAME.ssl.key.password, only once
+# they are set. Kafka's secrets have these in their names.
 _SECRETS = re.compile("password|secret|jaas|keystore|truststore|credential")
 _SECRET = "(secret)"  # noqa: S105 - it stands for one
 _DEFAULT = "(default)"

@@ -22,7 +22,7 @@ BROKER_KEYS: Mapping[str, Sequence[tuple[str, int]]] = {
     "segment.jitter.ms": (("log.roll.jitter.ms", 1), ("log.roll.jitter.hours", _HOUR)),
     "flush.ms": (("log.flush.interval.ms", 1), ("log.flush.scheduler.interval.ms", 1)),
 }
-"""By key of a topic, the keys of a broker and their units in milliseconds; the first set one counts."""
+"""By key of a topic, the keys of a broker and their units in milliseconds; the first set counts."""
 
 
 def inherited_value(key: str, broker: Mapping[str, ConfigEntry]) -> str | None:

@@ -28,11 +28,8 @@ _T = TypeVar("_T")
 _SOON = 1.0
 # The timeout of a call in seconds: waiting calls occupy the console's few threads.
 TIMEOUT = 8.0
-# The sources of the values that are set for a topic or a broker itself.
-_OWN = {
-    "topic": {"DYNAMIC_TOPIC_CONFIG"},
-    "broker": {"DYNAMIC_BROKER_CONFIG", "STATIC_BROKER_CONFIG"},
-}
+# The source of a value that somebody has set for this very topic or broker.
+_OWN = {"topic": "DYNAMIC_TOPIC_CONFIG", "broker": "DYNAMIC_BROKER_CONFIG"}
 
 
 class Survey:
@@ -143,8 +140,9 @@ class Survey:
 def _config(resource: ConfigResource, entry: ConfigEntry) -> dict[str, Any]:
     default = [each.value for each in entry.synonyms if each.source == "DEFAULT_CONFIG"]
     is_set = entry.source not in {"DEFAULT_CONFIG", "UNKNOWN"}
-    if entry.source not in _OWN[resource.type] and default == [entry.value]:
-        # Kafka sets the default of min.insync.replicas for all brokers itself (KIP-966).
+    if default == [entry.value] and entry.source != _OWN[resource.type]:
+        # Nothing differs, such as min.insync.replicas, which Kafka itself sets for all brokers to
+        # its default (KIP-966), or a line of server.properties.
         is_set = False
     return {
         "name": entry.name,
