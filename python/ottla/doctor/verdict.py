@@ -36,7 +36,13 @@ from ottla.doctor.findings import EXIT_CODES, Finding
 EXPIRES_SOON_DAYS = 30
 
 # Findings about a broker that make "misrouted" redundant.
-_IMPLY_MISROUTED = {"one_address_for_all", "another_broker", "another_cluster"}
+_IMPLY_MISROUTED = {
+    "one_address_for_all",
+    "another_broker",
+    "another_cluster",
+    "several_brokers",
+    "several_clusters",
+}
 _SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
 

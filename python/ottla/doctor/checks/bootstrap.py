@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ottla.doctor.checks.balancers import clusters_of, judge_clusters, shared_by_clusters
 from ottla.doctor.checks.liveness import server_is_alive
 from ottla.doctor.checks.port import port_finding, unresolved_finding
 from ottla.doctor.connection_facts import Endpoint
@@ -17,7 +18,8 @@ def judge_bootstrap(facts: Facts) -> Iterator[Finding]:
     severity: Severity = "warning" if working else "error"
     for server in facts.bootstrap:
         yield from _judge_server(facts, server, severity)
-    yield from _judge_agreement(working)
+    yield from judge_clusters(facts)
+    yield from _judge_agreement(facts, working)
     if facts.cluster is not None and not facts.cluster.brokers:
         yield Finding(
             "error",
@@ -64,12 +66,13 @@ def _judge_server(facts: Facts, server: Endpoint, severity: Severity) -> Iterato
         )
 
 
-def _judge_agreement(working: list[Endpoint]) -> Iterator[Finding]:
+def _judge_agreement(facts: Facts, working: list[Endpoint]) -> Iterator[Finding]:
     clusters: dict[str, list[str]] = {}
+    shared = shared_by_clusters(facts)
     for server in working:
-        for address in server.addresses:
-            if address.view is not None and address.view.cluster_id is not None:
-                clusters.setdefault(address.view.cluster_id, []).append(server.name)
+        # A server that leads to several clusters has a finding of its own.
+        for cluster in clusters_of(server) if server.name not in shared else ():
+            clusters.setdefault(cluster, []).append(server.name)
     if len(clusters) > 1:
         assignment = "; ".join(
             f"{', '.join(dict.fromkeys(servers))} to {cluster}"
