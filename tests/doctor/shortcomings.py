@@ -7,7 +7,4 @@ from __future__ import annotations
 
 from tests.doctor.judge import Grade
 
-SHORTCOMINGS: dict[str, tuple[Grade, str]] = {
-    "brokers/frozen": ("half", "does not say that the bootstrap server that hangs is broker 2"),
-    "brokers/stuck_reassignment": ("half", "does not say that a reassignment waits for the broker"),
-}
+SHORTCOMINGS: dict[str, tuple[Grade, str]] = {}

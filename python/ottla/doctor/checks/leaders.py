@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ottla._internal.text import counted, listed
 from ottla.doctor.certainty import certainty_of
 from ottla.doctor.checks.identity import another_cluster
+from ottla.doctor.checks.liveness import frozen
 from ottla.doctor.checks.replicas import not_eligible
 from ottla.doctor.checks.throttles import throttled
 from ottla.doctor.cluster_facts import Broker, PartitionCheck
@@ -61,8 +62,10 @@ def judge_topics(facts: Facts) -> Iterator[Finding]:
             "written nor read",
             "bring back the brokers of these partitions: all in-sync replicas are down",
         )
-    if topics.missing_brokers:
-        yield _missing(topics.missing_brokers)
+    # A frozen process, which has a finding of its own, is not to be started.
+    hanging = frozen(facts)
+    if missing := [each for each in topics.missing_brokers if each[0] not in hanging]:
+        yield _missing(missing)
     if topics.under_replicated:
         yield Finding(
             "warning",
