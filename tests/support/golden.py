@@ -116,7 +116,7 @@ def _replace(value: Any, replacements: Replacements, name: str = "") -> Any:
         return replacements.ports.get(value, value)
     if name == "not_after" and value is not None:
         return value + replacements.date_shift.total_seconds()
-    if name == "cluster_id":
+    if name == "cluster_id" or (name == "other_clusters" and isinstance(value, str)):
         return replacements.texts.get(value, "the-cluster") if value else value
     return _replace_text(value, replacements) if isinstance(value, str) else value
 
