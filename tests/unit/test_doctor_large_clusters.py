@@ -262,7 +262,7 @@ def test_full_and_failed_disks_are_warnings() -> None:
 
 def test_a_verdict_on_thousands_of_brokers_is_quick() -> None:
     """No check compares all brokers with each other: a guard against hangs, not a benchmark."""
-    started = time.monotonic()
+    started = time.process_time()
     hosts = [endpoint(f"kafka-{i}.example.com") for i in range(3000)]
     judge(facts(hosts))
-    assert time.monotonic() - started < 60
+    assert time.process_time() - started < 60

@@ -1,32 +1,10 @@
-//! Schemas as callers give and get them: with the places of their references, and where they are registered.
+//! Schemas as callers get them: with where they and their references are registered.
 //!
-//! Invariant: what a caller gives names its references, and is complete only once a registry has resolved them.
+//! Invariant: the schema of an entry is complete.
 
 use std::sync::Arc;
 
-use ottla_schema::{RegisteredSchema, SchemaType};
-
-/// The name of a schema's reference, and where the referenced schema is registered.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ReferenceName {
-    /// The name in the referring text.
-    pub name: Arc<str>,
-    /// The subject.
-    pub subject: Arc<str>,
-    /// The version in the subject.
-    pub version: i32,
-}
-
-/// A schema to register or to look up.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct NewSchema {
-    /// The format.
-    pub schema_type: SchemaType,
-    /// The text.
-    pub text: Arc<str>,
-    /// The schemas that the text refers to.
-    pub references: Vec<ReferenceName>,
-}
+use ottla_schema::{ReferenceName, RegisteredSchema};
 
 /// A schema, and where the registry has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

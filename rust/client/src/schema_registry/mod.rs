@@ -5,7 +5,7 @@
 //! - `transport` sends a `call` to one address after the other, with backoff; `address` is a parsed URL.
 //! - `failure` explains responses; `document` reads and writes JSON.
 //! - `apicurio` looks up the ids of Apicurio's serializers. `references` resolves the schemas that a schema refers to.
-//! - `entry` is schemas as callers give and get them. `management` is the calls about subjects and versions, which
+//! - `entry` is schemas as callers get them. `management` is the calls about subjects and versions, which
 //!   [`SubjectFilter`] selects, and `settings` those about levels and modes.
 //! - [`RegistryLookup`] looks up schemas for typed columns, in tasks.
 //!
@@ -47,7 +47,8 @@ use failure::is_missing;
 use lookup_cache::{Found, LookupCache};
 use transport::Transport;
 
-pub use entry::{Compatibility, NewSchema, ReferenceName, SchemaEntry};
+pub use entry::{Compatibility, SchemaEntry};
+pub use ottla_schema::{NewSchema, ReferenceName};
 pub use registry_lookup::RegistryLookup;
 pub use settings::RegistrySetting;
 pub use subject_filter::SubjectFilter;

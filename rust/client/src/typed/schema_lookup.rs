@@ -3,11 +3,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ottla_schema::{Header, RegisteredSchema, SchemaId, WireFormat};
+use ottla_schema::{Header, NewSchema, RegisteredSchema, SchemaId, WireFormat};
 
 use crate::environment::BoxFuture;
 use crate::error::{Error, Kind, Result};
-use crate::schema_registry::NewSchema;
 
 /// The result of looking up an id.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    ColumnDecoder, DecodedColumn, EncodedRows, Header, ReaderOptions, ReaderSource, RegisteredSchema,
-    SchemaError, SchemaId, SchemaType, WireFormat,
+    ColumnDecoder, DecodedColumn, EncodedRows, Header, NewSchema, ReaderOptions, ReaderSource,
+    RegisteredSchema, SchemaError, SchemaId, SchemaType, WireFormat,
 };
 use parking_lot::Mutex;
 
@@ -16,7 +16,6 @@ use super::dead_letters::DeadLetters;
 use super::schema_lookup::{FoundSchema, SchemaLookup, named_schema, subject_of};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
-use crate::schema_registry::NewSchema;
 
 /// What happens to a row that cannot be decoded.
 #[derive(Debug, Clone, Default)]

@@ -9,15 +9,14 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    ColumnEncoder, EncodedColumn, Header, ReaderSource, SchemaError, SchemaId, SchemaLimits, WireFormat,
-    column_type,
+    ColumnEncoder, EncodedColumn, Header, NewSchema, ReaderSource, SchemaError, SchemaId, SchemaLimits,
+    WireFormat, column_type,
 };
 use parking_lot::Mutex;
 
 use super::schema_lookup::{SchemaLookup, WriterSchema, named_schema, subject_of};
 use super::typed_column::ReaderSchemaSource;
 use crate::error::{Error, Kind, Result};
-use crate::schema_registry::NewSchema;
 
 /// Encoders for columns of different types are kept up to this number.
 const MAX_ENCODERS: usize = 64;
