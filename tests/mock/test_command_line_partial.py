@@ -10,6 +10,7 @@ import pytest
 import ottla
 from ottla.admin import NewTopic, SetPassword
 from ottla.admin.coordinator_topics import partition_of
+from ottla.admin.operation_call import Call, Request, Response
 from ottla.cli import waiting
 from ottla.cli.metadata_releases import LEVELS, METADATA_RELEASES
 from ottla.cli.suggestions import suggestion
@@ -95,12 +96,16 @@ def test_a_broker_that_is_down_is_named(alive: str) -> None:
     assert "2 partitions, 0 offsets" in incomplete(alive, "offsets lonely").text
 
 
-def test_a_broker_that_does_not_list_its_groups_is_named(
-    mock_cluster: MockCluster, run: str
+@pytest.mark.parametrize(
+    ("command", "api"), [("groups list", "ListGroups"), ("transactions list", "ListTransactions")]
+)
+def test_a_broker_that_lists_nothing_is_named(
+    mock_cluster: MockCluster, run: str, command: str, api: str
 ) -> None:
-    mock_cluster.inject(Fault.error("CLUSTER_AUTHORIZATION_FAILED"), api="ListGroups", broker=2)
-    done = incomplete(run, "groups list")
-    assert "broker 2: CLUSTER_AUTHORIZATION_FAILED" in done.err
+    mock_cluster.inject(Fault.error("CLUSTER_AUTHORIZATION_FAILED"), api=api, broker=2)
+    done = incomplete(run, command)
+    assert "CLUSTER_AUTHORIZATION_FAILED" in done.err
+    assert "broker 2" in done.err
     assert "at least" in done.text
 
 
@@ -130,6 +135,20 @@ def test_an_unknown_broker_is_an_error_at_once(run: str) -> None:
     done = incomplete(run, "configs describe broker 9")
     assert time.monotonic() - started < 10
     assert "broker 9; the cluster has the brokers 1, 2, 3: BROKER_ID_NOT_REGISTERED" in done.err
+
+
+def test_a_broker_that_left_after_it_was_found_is_not_waited_for(mock_cluster: MockCluster) -> None:
+    async def ask(call: Call) -> Response | KafkaError:
+        [response] = await call.send([Request("ListGroups", {}, to=BROKER)])
+        return response
+
+    with ottla.Admin(mock_cluster.brokers[1]) as admin:
+        mock_cluster.stop_broker(BROKER)
+        started = time.monotonic()
+        error = admin._run("asking a broker", 30, ask)
+    assert time.monotonic() - started < 10
+    assert isinstance(error, KafkaError)
+    assert f"broker {BROKER} is not in the cluster's metadata: it is down" in str(error)
 
 
 def test_unknown_states_and_types_of_groups(run: str) -> None:
@@ -213,6 +232,7 @@ def test_one_silent_broker_does_not_hide_the_features_of_the_others(
         ("offsets orders", "orders-1", 1),
         ("topics describe orders", "orders: 3 partitions", 1),
         ("transactions describe -t orders", "at least 1 open transaction\n", 2),
+        ("transactions list", "at least 0 transactional ids\n", 1),
         ("brokers", "3 brokers", 1),
     ],
 )
