@@ -261,6 +261,18 @@ def test_transactions_of_partitions_without_leader_are_not_waited_for(alive: str
     assert "LEADER_NOT_AVAILABLE" in line
 
 
+def test_records_are_deleted_where_a_leader_responds(mock_cluster: MockCluster, alive: str) -> None:
+    mock_cluster.append("lonely", 0, [b"a record"])
+    done = incomplete(alive, "topics delete-records lonely --before latest --yes")
+    assert done.text == "deleted records: lonely-0 before 1\n"
+    assert "LEADER_NOT_AVAILABLE" in done.err
+
+
+@pytest.mark.parametrize("command", ["delete-records missing --before latest", "elect-leaders no"])
+def test_an_unknown_topic_is_not_said_to_need_no_change(run: str, command: str) -> None:
+    assert incomplete(run, f"topics {command}").out == b""
+
+
 def test_rates_without_a_partition_are_no_totals(alive: str) -> None:
     done = incomplete(alive, "topics top lonely --for 0.1s")
     assert "at least 0 records/s, at least 0 B/s" in done.text
