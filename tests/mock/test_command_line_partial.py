@@ -232,6 +232,7 @@ def test_one_silent_broker_does_not_hide_the_features_of_the_others(
         ("offsets orders", "orders-1", 1),
         ("topics describe orders", "orders: 3 partitions", 1),
         ("transactions describe -t orders", "at least 1 open transaction\n", 2),
+        ("transactions list", "at least 0 transactional ids\n", 1),
         ("brokers", "3 brokers", 1),
     ],
 )
@@ -258,6 +259,18 @@ def test_transactions_of_partitions_without_leader_are_not_waited_for(alive: str
     assert "at least 0 open transactions" in done.text
     [line] = done.err.splitlines()
     assert "LEADER_NOT_AVAILABLE" in line
+
+
+def test_records_are_deleted_where_a_leader_responds(mock_cluster: MockCluster, alive: str) -> None:
+    mock_cluster.append("lonely", 0, [b"a record"])
+    done = incomplete(alive, "topics delete-records lonely --before latest --yes")
+    assert done.text == "deleted records: lonely-0 before 1\n"
+    assert "LEADER_NOT_AVAILABLE" in done.err
+
+
+@pytest.mark.parametrize("command", ["delete-records missing --before latest", "elect-leaders no"])
+def test_an_unknown_topic_is_not_said_to_need_no_change(run: str, command: str) -> None:
+    assert incomplete(run, f"topics {command}").out == b""
 
 
 def test_rates_without_a_partition_are_no_totals(alive: str) -> None:

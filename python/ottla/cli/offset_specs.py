@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from ottla import Admin
 from ottla._internal.text import counted
+from ottla._measurements.leaderless import without_leader
 from ottla.admin.offsets import OffsetSpec
 from ottla.cli.parsing import parse_ago, parse_partition, parse_time
 from ottla.cli.partial import each_alone, split
@@ -59,24 +60,40 @@ def parse_spec(text: str) -> OffsetSpec:
     raise ConfigError(f"{text!r} is not an offset: expected {SPEC_HELP}")
 
 
-def offsets_at(
-    client: Admin, topic_partitions: Sequence[tuple[str, int]], text: str
-) -> dict[tuple[str, int], int]:
-    """Return the offsets that an argument means. A time after all records means the end offset.
+def all_offsets_at(
+    client: Admin, topic_partitions: Sequence[tuple[str, int]], texts: Sequence[str]
+) -> tuple[dict[tuple[str, int], list[int]], list[KafkaError]]:
+    """Return the offsets that several arguments mean, and the errors of the other partitions.
 
-    Raises:
-        KafkaError: the first one of a partition whose offset could not be looked up.
+    Args:
+        client: the client.
+        topic_partitions: the partitions, which exist. One without leader is not waited for.
+        texts: the arguments, such as ``earliest``; a time after all records means the end offset.
+
+    Returns:
+        The offsets of each partition in the order of the arguments, without the partitions with an
+        offset that could not be looked up; and the errors of those.
     """
-    found, failed = known_offsets_at(client, topic_partitions, text)
-    for error in failed.values():
-        raise error
-    return found
+    leaderless = without_leader(client, topic_partitions)
+    errors = list(leaderless.values())
+    found: dict[tuple[str, int], list[int]] = {
+        each: [] for each in topic_partitions if each not in leaderless
+    }
+    for text in texts:
+        offsets, failed = _offsets_at(client, list(found), text)
+        errors += failed.values()
+        # A leader that did not respond is not asked twice.
+        found = {each: [*found[each], offset] for each, offset in offsets.items()}
+    return found, errors
 
 
-def known_offsets_at(
+def _offsets_at(
     client: Admin, topic_partitions: Sequence[tuple[str, int]], text: str
 ) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], KafkaError]]:
-    """Return the offsets as ``offsets_at``, and the errors of those that could not be looked up."""
+    """Return the offsets that an argument means, and the errors of those that are not known.
+
+    A time after all records means the end offset.
+    """
     if text.isdecimal():
         return dict.fromkeys(topic_partitions, int(text)), {}
     specs = dict.fromkeys(topic_partitions, parse_spec(text))

@@ -164,6 +164,8 @@ def table(arguments: argparse.Namespace, rates: WriteRates) -> Table:
     if mean:
         total += f", {mean} a record"
     lines = [f"{counted(len(rates.partitions), 'partition')}: {total}"]
+    if not rates.partitions:
+        lines = [counted(0, "partition")]
     if rates.shortened:
         lines.append(
             f"{counted(len(rates.shortened), 'log')} became smaller, as segments were deleted: "
