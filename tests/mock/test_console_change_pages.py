@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 import ottla
 from ottla.admin import Acl, QuotaEntity, SetPassword
@@ -15,6 +15,7 @@ from ottla.console import serve
 from ottla.console.changing import records
 from ottla.testing import Fault, MockCluster
 from tests.support.browser import NARROW, WIDE, assert_accessible, clipped, go, open_page
+from tests.support.console_forms import plan_of
 
 
 @pytest.fixture
@@ -23,13 +24,6 @@ def changing(browser: Browser, client: ottla.Client, orders: str) -> Iterator[Pa
     with serve(client, allow_changes=True) as console, open_page(browser, console.url) as page:
         expect(page.locator("#status")).to_have_text("live")
         yield page
-
-
-def plan_of(page: Page, title: str) -> tuple[Locator, Locator]:
-    """Ask for the plan of a change; return its section and its plan."""
-    section = page.get_by_role("region", name=title, exact=True)
-    section.get_by_role("button", name="Show the plan").click()
-    return section, page.get_by_role("region", name=f"Plan: {title}", exact=True)
 
 
 def test_a_console_that_is_read_only_has_no_forms_of_changes(page: Page) -> None:

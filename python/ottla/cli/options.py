@@ -17,10 +17,11 @@ from typing import Any
 
 from ottla import Client
 from ottla._core import config_row_of
+from ottla._internal.style import Style
+from ottla._internal.text import reason
 from ottla.cli.profiles import profile
 from ottla.cli.registry_keys import REGISTRY_URL, registry_key
 from ottla.cli.waiting import report_waiting
-from ottla.doctor.tree import Style
 from ottla.errors import ConfigError
 
 _PROFILE = "a profile with the address and the configuration"
@@ -209,7 +210,7 @@ def read_config(path: Path) -> dict[str, Any]:
     try:
         return dict(read_properties(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, ConfigError) as error:
-        raise ConfigError(f"--config {path}: {error}") from error
+        raise ConfigError(f"--config {path}: {reason(error)}") from error
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -223,7 +224,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return dict(_flat(tomllib.loads(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"--config {path}: {error}") from error
+        raise ConfigError(f"--config {path}: {reason(error)}") from error
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ottla._core import config_row_of, config_rows
+from ottla._internal.text import reason
 from ottla.cli.messages import say
 from ottla.cli.registry_keys import is_registry_secret
 from ottla.errors import ConfigError
@@ -64,7 +65,7 @@ def read_profiles(*, warns: bool = True) -> dict[str, dict[str, str]]:
             "expected [profile] and KEY = VALUE"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"profiles in {file}: {error}") from error
+        raise ConfigError(f"profiles in {file}: {reason(error)}") from error
     profiles = {name: dict(parser[name]) for name in parser.sections()}
     if warns and mode & (stat.S_IRGRP | stat.S_IROTH) and _has_secrets(profiles):
         say(f"{file} has secrets and others can read it: chmod 600", "warning")

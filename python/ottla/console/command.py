@@ -25,6 +25,7 @@ from ottla._internal import extras
 from ottla.cli.messages import say
 from ottla.cli.options import add_cluster, add_json, configuration
 from ottla.cli.output import print_document
+from ottla.cli.parsing import seconds
 from ottla.console.profiles import cluster_arguments, clusters, registry_of, selected
 from ottla.errors import ConfigError
 
@@ -108,7 +109,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     add_json(parser, "print the address as JSON")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    parser.add_argument("--for", dest="seconds", type=float, help="exit after this many seconds")
+    parser.add_argument(
+        "--for", dest="seconds", type=seconds(0), help="exit after this many seconds"
+    )
     parser.set_defaults(run=run)
 
 

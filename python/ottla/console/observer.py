@@ -19,6 +19,7 @@ from ottla import AsyncEvents
 from ottla.console import samples
 from ottla.console.events import KEEP_ALIVE, server_sent_event
 from ottla.console.leader_moves import LeaderMoves
+from ottla.console.repeated_losses import RepeatedLosses
 from ottla.console.source import Source
 from ottla.console.topology import Topology
 from ottla.errors import ClosedError, KafkaError, described
@@ -59,6 +60,7 @@ class Observer:
         # A page that was opened before the console was restarted only accepts higher numbers.
         self._number = int(time.time() * 1000)
         self._moves = LeaderMoves()
+        self._losses = RepeatedLosses()
         self._changed = asyncio.Condition()
         self._opened = asyncio.Event()
         self._pages = 0
@@ -165,7 +167,9 @@ class Observer:
                     if event.kind == "leader_changed":
                         self._moves.add(samples.event(event))
                     else:
-                        await self.add_event(samples.event(event))
+                        added = self._losses.extended(samples.event(event))
+                        await self.add_event(added)
+                        self._losses.numbered(added, self._number)
             except ClosedError:
                 pass
             except KafkaError as error:

@@ -15,7 +15,8 @@ Protobuf, without a registry: with the class that protoc generated, or the text 
     from orders_pb2 import Order
 
     value = ottla.schema.Protobuf(schema=Order, wire_format="none")
-    reader = pyarrow.RecordBatchReader.from_stream(ottla.scan("orders", "kafka:9092", value_format=value))
+    batches = ottla.scan("orders", "kafka:9092", value_format=value)
+    reader = pyarrow.RecordBatchReader.from_stream(batches)
     value = ottla.schema.Protobuf(
         schema=pathlib.Path("orders.proto").read_text(),
         message="shop.Order",

@@ -3,6 +3,7 @@
 import { address } from "../address.js";
 import { el, replace, setText } from "../dom.js";
 import { counted, seconds } from "../format.js";
+import { field } from "../plan_form.js";
 import { get } from "../stream.js";
 
 export const name = "doctor";
@@ -19,7 +20,7 @@ export function open(content) {
   const group = el("input", { id: "d-group", autocomplete: "off", placeholder: "optional" });
   const start = el("button.primary", { type: "submit" }, "Run the diagnosis");
   const form = el("form.controls", { onsubmit: (event) => { event.preventDefault(); run(); } },
-    el("label", { for: "d-topic" }, "Topic"), topic, el("label", { for: "d-group" }, "Group"), group, start);
+    field("Topic", topic), field("Group", group), start);
   const status = el("p.verdict", { role: "status" });
   const chart = el("ol.flowchart", { "aria-label": "Flowchart of the diagnosis" });
   const report = el("section");

@@ -6,6 +6,7 @@ import { el, replace, setText } from "../dom.js";
 import { count, counted } from "../format.js";
 import * as intervals from "../intervals.js";
 import { messageRow } from "../message_row.js";
+import { field as labelled } from "../plan_form.js";
 import { repeat } from "../repeat.js";
 import { get, latest } from "../stream.js";
 
@@ -22,7 +23,7 @@ const ENDS = { end: "up to the end", count: "there are more", time: "stopped aft
 /** Shows the page. Returns a function that closes it. */
 export function open(content, query) {
   const fields = {};
-  const field = (key, label, input) => { input.id = `m-${key}`; input.name = key; fields[key] = input; return [el("label", { for: input.id }, label), input]; };
+  const field = (key, label, input) => { input.id = `m-${key}`; input.name = key; fields[key] = input; return labelled(label, input); };
   const text = (key, label, placeholder) => field(key, label, el("input", { value: query.get(key) ?? "", placeholder, autocomplete: "off", spellcheck: "false" }));
   const select = (key, label, choices) => field(key, label, el("select", {}, choices.map(([value, name]) => el("option", { value, selected: query.get(key) === value }, name))));
   const decoded = (part) => select(`${part}_as`, part, [["", "text or hex"], ...KINDS.map((kind) => [kind, kind])]);
@@ -41,7 +42,7 @@ export function open(content, query) {
   about.then(({ has_registry }) => {
     if (!has_registry) return;
     const formats = [["", "no schema"], ["avro", "Avro"], ["protobuf", "Protobuf"], ["json", "JSON Schema"]];
-    form.querySelector(".formats").append(...select("key_format", "schema of the key", formats), ...select("value_format", "schema of the value", formats));
+    form.querySelector(".formats").append(select("key_format", "schema of the key", formats), select("value_format", "schema of the value", formats));
   });
   let end = () => {};
   let state;
