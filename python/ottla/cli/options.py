@@ -85,7 +85,7 @@ def add_profiles(parser: argparse.ArgumentParser) -> None:
         help=f"{_PROFILE}; may be repeated, for several clusters",
     )
     parser.add_argument(
-        "--all-profiles", action="store_true", help="all profiles, for their clusters"
+        "--all-profiles", action="store_true", help="show the clusters of all profiles"
     )
 
 
