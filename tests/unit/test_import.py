@@ -73,3 +73,9 @@ def test_a_command_loads_nothing_that_it_does_not_use() -> None:
         "          'ottla.console', 'ottla.cli.groups', 'pyarrow', 'rich'}\n"
         "assert not unused & sys.modules.keys(), unused & sys.modules.keys()\n"
     )
+
+
+def test_an_old_name_is_refused_with_the_new_one() -> None:
+    """Regression: names that are imported on first use hid the advice."""
+    with pytest.raises(AttributeError, match=r"is ottla\.OffsetAndTimestamp now"):
+        _ = ottla.admin.PartitionOffset  # type: ignore[attr-defined]

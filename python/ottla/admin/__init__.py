@@ -89,11 +89,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name == "PartitionOffset":
-        raise AttributeError("ottla.admin.PartitionOffset is ottla.OffsetAndTimestamp now")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = load_later(__name__, {"AsyncAdmin": "async_client"})
+    _load, __dir__ = load_later(__name__, {"AsyncAdmin": "async_client"})
+
+    def __getattr__(name: str) -> object:
+        if name == "PartitionOffset":
+            raise AttributeError("ottla.admin.PartitionOffset is ottla.OffsetAndTimestamp now")
+        return _load(name)
