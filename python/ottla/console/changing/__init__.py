@@ -1,9 +1,8 @@
 """The changes that pages may make: each is planned, shown, and confirmed by its plan's digest.
 
 One file a noun: ``topics.py``, ``records.py``, ``groups.py``, ``acls.py``, ``users.py``,
-``quotas.py``. A function
-of ``CHANGES`` reads what a page asks for, and returns it as a ``Change``; ``routes/changes.py``
-plans it and carries it out.
+``quotas.py``. A function of ``CHANGES`` reads what a page asks for, and returns it as a ``Change``;
+``routes/changes.py`` plans it and carries it out.
 """
 
 from __future__ import annotations
