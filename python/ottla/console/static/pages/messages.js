@@ -1,6 +1,7 @@
 // The Messages page: records of a topic by offset or time, or the newest ones, filtered and decoded, to read or save.
 
 import { about } from "../about.js";
+import { address } from "../address.js";
 import { el, replace, setText } from "../dom.js";
 import { count, counted } from "../format.js";
 import * as intervals from "../intervals.js";
@@ -115,7 +116,7 @@ export function open(content, query) {
     replace(tools,
       el("code.command", { tabindex: "0", "aria-label": "The same as a command" }, command),
       el("button", { type: "button", onclick: (event) => copy(command, event.target) }, "Copy as command"),
-      ["jsonl", "csv", "parquet"].map((kind) => el("a.button", { href: `/api/messages/download?${saved}&as=${kind}`, download: "" }, { jsonl: "JSON lines", csv: "CSV", parquet: "Parquet" }[kind])),
+      ["jsonl", "csv", "parquet"].map((kind) => el("a.button", { href: address(`/api/messages/download?${saved}&as=${kind}`), download: "" }, { jsonl: "JSON lines", csv: "CSV", parquet: "Parquet" }[kind])),
       el("small", {}, "A file has at most 100,000 records, or those read in ten seconds. A name with .part marks an incomplete file."));
   }
 
