@@ -18,7 +18,7 @@ from playwright.sync_api import Page, expect
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import ottla
-from ottla.admin import Acl, SetPassword
+from ottla.admin import Acl, QuotaEntity, SetPassword
 from ottla.console import serve
 from ottla.console.simulation import Simulation
 from ottla.testing import MockRegistry
@@ -116,6 +116,7 @@ def _fill(simulation: Simulation, registry: MockRegistry) -> None:
         admin.create_acls(ENTRIES)
         users = {name: [SetPassword("secret")] for name in ("billing", "reports", "shop")}
         admin.alter_user_scram_credentials(users)
+        admin.alter_client_quotas({QuotaEntity(user="reports"): {"consumer_byte_rate": 1_000_000}})
     newer = ORDER | {"fields": [*ORDER["fields"], AMOUNT]}
     for schema in (ORDER, newer):
         registry.register("orders-value", json.dumps(schema))
