@@ -76,8 +76,10 @@ export function open(content) {
   function finish(found) {
     for (const each of found.boxes) Object.assign(boxes.get(each.phase), each);
     draw(found.ends_at);
-    setText(status, found.ends_at ? `The diagnosis ends at ${found.ends_at}: ${boxes.get(found.ends_at).cause}` : `No errors, in ${seconds(found.seconds)}.`);
-    status.className = found.ends_at ? "verdict bad" : "verdict good";
+    const warnings = found.boxes.filter((each) => each.state === "warning").map((each) => each.phase);
+    const warned = warnings.length ? `, warnings at ${warnings.join(", ")}` : "";
+    setText(status, found.ends_at ? `The diagnosis ends at ${found.ends_at}: ${boxes.get(found.ends_at).cause}` : `No errors${warned}, in ${seconds(found.seconds)}.`);
+    status.className = `verdict ${found.ends_at ? "bad" : warned ? "warn" : "good"}`;
     // If all is well, the page is one screen: the checks and the report are shown on demand.
     replace(report, el("p", {}, el("a.button", { href: address("/api/doctor/report.html"), download: "ottla-doctor.html" }, "Save as HTML")),
       el("details", { open: Boolean(found.ends_at) }, el("summary", {}, "Report"), el("pre", { tabindex: "0", "aria-label": "Report" }, found.text)));
