@@ -7,6 +7,7 @@ They show a simulation. The images are compared with nothing: look at them befor
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import time
@@ -16,8 +17,11 @@ from playwright.sync_api import Page, expect
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import ottla
+from ottla.admin import Acl, QuotaEntity, SetPassword
 from ottla.console import serve
 from ottla.console.simulation import Simulation
+from ottla.testing import MockRegistry
 from tests.support.browser import NARROW, WIDE, go, open_page, running_browser
 
 TARGET = Path("docs/guides/console")
@@ -49,6 +53,20 @@ def _topic(page: Page) -> None:
     page.wait_for_timeout(12_000)
 
 
+def _broker(page: Page) -> None:
+    expect(page.locator(".configs")).to_be_visible()
+    page.wait_for_timeout(12_000)
+
+
+def _access(page: Page) -> None:
+    expect(page.locator("#acls tbody tr")).to_have_count(len(ENTRIES))
+    expect(page.locator("#users tbody tr").first).to_be_visible()
+
+
+def _registry(page: Page) -> None:
+    expect(page.locator("main pre").first).to_be_visible()
+
+
 def _messages(page: Page) -> None:
     page.get_by_label("Topic").fill("orders")
     page.get_by_role("button", name="Read", exact=True).click()
@@ -63,17 +81,45 @@ def _doctor(page: Page) -> None:
     end.scroll_into_view_if_needed()
 
 
+# The pages that others lead to.
+PLACES = {"topic": "map", "broker": "map?broker=1", "registry": "registry?subject=orders-value"}
+ENTRIES = [
+    Acl("topic", "orders", "User:shop", "write"),
+    Acl("topic", "orders", "User:billing", "read"),
+    Acl("group", "billing", "User:billing", "read"),
+    Acl("topic", "orders", "User:guest", "all", "deny", "192.0.2.7"),
+    Acl("topic", "orders-", "User:reports", "read", pattern_type="prefixed"),
+]
+ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+AMOUNT = {"name": "amount", "type": "double", "default": 0}
+
+
 # What is done with the cluster before a page is opened, and with the page.
 PAGES = {
     "simulation": (None, _simulation),
     "map": (("kill_broker", {"broker": 2}), _map),
     "connections": (("start_broker", {"broker": 2}), lambda page: page.wait_for_timeout(3_000)),
     "topic": (None, _topic),
+    "broker": (None, _broker),
     "rates": (None, _rates),
     "groups": (None, _groups),
     "messages": (None, _messages),
+    "access": (None, _access),
+    "registry": (None, _registry),
     "doctor": (("one_address", {}), _doctor),
 }
+
+
+def _fill(simulation: Simulation, registry: MockRegistry) -> None:
+    """Add what only the pages Access and Registry show."""
+    with ottla.Admin(simulation.mock.bootstrap) as admin:
+        admin.create_acls(ENTRIES)
+        users = {name: [SetPassword("secret")] for name in ("billing", "reports", "shop")}
+        admin.alter_user_scram_credentials(users)
+        admin.alter_client_quotas({QuotaEntity(user="reports"): {"consumer_byte_rate": 1_000_000}})
+    newer = ORDER | {"fields": [*ORDER["fields"], AMOUNT]}
+    for schema in (ORDER, newer):
+        registry.register("orders-value", json.dumps(schema))
 
 
 def main(names: list[str]) -> None:
@@ -82,8 +128,15 @@ def main(names: list[str]) -> None:
     with (
         running_browser() as browser,
         Simulation(brokers=3) as simulation,
-        serve(simulation.producer, simulation=simulation, allow_changes=True) as console,
+        MockRegistry() as registry,
+        serve(
+            simulation.producer,
+            simulation=simulation,
+            allow_changes=True,
+            schema_registry=registry.url,
+        ) as console,
     ):
+        _fill(simulation, registry)
         for name in names or PAGES:
             action, prepare = PAGES[name]
             if name == "simulation":
@@ -97,7 +150,7 @@ def main(names: list[str]) -> None:
                     with open_page(browser, console.url, width=width, scheme=scheme) as page:
                         page.set_viewport_size({"width": width, "height": height})
                         expect(page.locator("#status")).to_have_text(re.compile("live|degraded"))
-                        go(page, "map" if name == "topic" else name)
+                        go(page, PLACES.get(name, name))
                         prepare(page)
                         path = TARGET / f"{name}-{width}-{scheme}.jpg"
                         page.screenshot(path=path, type="jpeg", quality=75)

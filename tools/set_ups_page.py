@@ -48,11 +48,14 @@ def page() -> str:
         verdict += f": {shortcoming}" if shortcoming else ""
         rows.append(f"| {cause.setup} | {cause.cause} | {verdict} |\n")
     share = grades["right"] / len(CAUSES)
-    return (
-        f"{HEAD}Of {len(CAUSES)} set-ups, {grades['right']} verdicts are right ({share:.0%}), "
-        f"{grades['half']} half right, and {grades['wrong']} wrong, {certain} of them with "
-        "certainty.\n\n| set-up | true cause | verdict |\n|---|---|---|\n" + "".join(rows)
-    )
+    summary = f"All {len(CAUSES)} verdicts are right."
+    if share < 1:
+        summary = (
+            f"Of {len(CAUSES)} set-ups, {grades['right']} verdicts are right ({share:.0%}), "
+            f"{grades['half']} half right, and {grades['wrong']} wrong, {certain} of them with "
+            "certainty."
+        )
+    return f"{HEAD}{summary}\n\n| set-up | true cause | verdict |\n|---|---|---|\n" + "".join(rows)
 
 
 if __name__ == "__main__":

@@ -72,13 +72,19 @@ def diagnose_until(
     return reports[-1]
 
 
+def works(report: Report) -> set[int]:
+    """Return the brokers that can be reached."""
+    return {broker.id for broker in report.facts.brokers if broker.endpoint.working is not None}
+
+
 def move(cluster: KafkaCluster, topic: str, brokers: Sequence[int], wait: bool = True) -> None:
     """Move partition 0 of a topic."""
     with ottla.Admin(cluster.bootstrap) as admin:
         admin.alter_partition_reassignments({(topic, 0): brokers})
         if wait:
             wait_until(
-                lambda: not admin.list_partition_reassignments(), lambda: "it is still moving"
+                lambda: not admin.list_partition_reassignments([(topic, 0)]),
+                lambda: f"{topic} is still moving",
             )
 
 
@@ -137,11 +143,12 @@ def test_the_topic_of_offsets_without_leader(cluster: KafkaCluster) -> None:
 def test_a_reassignment_to_a_dead_broker(cluster: KafkaCluster) -> None:
     cluster.create_topic("moving", 1, 1)
     move(cluster, "moving", [1])
+    wait_until(lambda: cluster.isr_of("moving") == [1], lambda: str(cluster.isr_of("moving")))
     cluster.kill(3)
+    # While the controllers believe that it is alive, another one of them may have to take over.
+    diagnose_until(cluster, lambda r: 3 not in {b.id for b in r.facts.brokers}, topic="moving")
     move(cluster, "moving", [3], wait=False)
-    report = diagnose_until(
-        cluster, lambda r: 3 not in {b.id for b in r.facts.brokers}, topic="moving"
-    )
+    report = ottla.diagnose(cluster.bootstrap, topic="moving", timeout=30)
     check(cluster, "stuck_reassignment", report, "moving")
 
 
@@ -156,7 +163,8 @@ def test_a_replica_that_is_not_eligible(cluster: KafkaCluster) -> None:
     cluster.kill(2)
     cluster.restart(3)
     wait_until(lambda: cluster.leader_of("behind") == -1, lambda: "it still has a leader")
-    report = ottla.diagnose(cluster.bootstrap, topic="behind", timeout=40)
+    # A broker that starts is in the metadata before its port is open.
+    report = diagnose_until(cluster, lambda r: 3 in works(r), topic="behind")
     check(cluster, "not_eligible", report, "behind")
 
 

@@ -106,6 +106,30 @@ def test_a_dead_bootstrap_server_is_a_warning(mock_cluster: MockCluster, topic: 
     check("dead_bootstrap_server", report, mock_cluster)
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_reassignment_to_a_dead_broker(
+    mock_cluster: MockCluster, topic: str, named: bool
+) -> None:
+    mock_cluster.stop_broker(3)
+    mock_cluster.create_topic("moving", partitions=1, replication=1)
+    with ottla.Admin(mock_cluster.bootstrap) as admin:
+        admin.alter_partition_reassignments({("moving", 0): [3]})
+    report = diagnose(mock_cluster, topic="moving" if named else None)
+    [finding] = [found for found in report.findings if found.code == "reassignment_waits"]
+    assert finding.brokers == (3,)
+    assert "the reassignment of moving-0 waits for broker 3" in finding.summary
+    # Of another topic, it is not reported.
+    assert "reassignment_waits" not in codes(diagnose(mock_cluster, topic=topic), "warning")
+
+
+def test_nothing_is_asked_about_dead_brokers_of_a_healthy_cluster(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    assert diagnose(mock_cluster, broker=None).ok
+    apis = ("DescribeCluster", "ListPartitionReassignments")
+    assert [mock_cluster.request_count(api) for api in apis] == [0, 0]
+
+
 def test_a_broker_that_is_down_but_still_in_the_metadata(
     mock_cluster: MockCluster, topic: str
 ) -> None:

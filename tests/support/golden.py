@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
+from ottla._internal.style import Style
 from ottla.doctor.checks.controllers import MAX_LAG_MS
 from ottla.doctor.facts import facts_from
 from ottla.doctor.findings import EXIT_CODES
 from ottla.doctor.flowchart import box_of, ends_at, flowchart
 from ottla.doctor.render import render
-from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
 from tests.support.jars import REPOSITORY
 
@@ -116,7 +116,7 @@ def _replace(value: Any, replacements: Replacements, name: str = "") -> Any:
         return replacements.ports.get(value, value)
     if name == "not_after" and value is not None:
         return value + replacements.date_shift.total_seconds()
-    if name == "cluster_id":
+    if name == "cluster_id" or (name == "other_clusters" and isinstance(value, str)):
         return replacements.texts.get(value, "the-cluster") if value else value
     return _replace_text(value, replacements) if isinstance(value, str) else value
 

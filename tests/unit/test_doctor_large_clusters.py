@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from ottla._internal.style import Style
 from ottla.doctor.checks.tls_failures import TLS_FAILURES
 from ottla.doctor.cluster_facts import Broker, LogDir, Quorum, Voter
 from ottla.doctor.connection_facts import Address, Endpoint, Step, Tls
@@ -14,7 +15,6 @@ from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 from ottla.doctor.render import render
 from ottla.doctor.report import Report
-from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
 from tests.unit.test_doctor_verdict import endpoint, errors, facts, step
 
@@ -262,7 +262,7 @@ def test_full_and_failed_disks_are_warnings() -> None:
 
 def test_a_verdict_on_thousands_of_brokers_is_quick() -> None:
     """No check compares all brokers with each other: a guard against hangs, not a benchmark."""
-    started = time.monotonic()
+    started = time.process_time()
     hosts = [endpoint(f"kafka-{i}.example.com") for i in range(3000)]
     judge(facts(hosts))
-    assert time.monotonic() - started < 60
+    assert time.process_time() - started < 60

@@ -61,3 +61,21 @@ def test_hidden_modules_are_attributes() -> None:
     assert ottla.doctor is sys.modules["ottla.doctor"]
     with pytest.raises(AttributeError, match="has no attribute 'consumer'"):
         ottla.consumer  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_command_loads_nothing_that_it_does_not_use() -> None:
+    """Commands that are called in loops start in a fraction of a second."""
+    run_python(
+        "import sys\n"
+        "from ottla.cli import build_parser\n"
+        "build_parser('topics').parse_args(['topics', 'list'])\n"
+        "unused = {'asyncio', 'ottla.doctor', 'ottla.admin.asynchronous',\n"
+        "          'ottla.console', 'ottla.cli.groups', 'pyarrow', 'rich'}\n"
+        "assert not unused & sys.modules.keys(), unused & sys.modules.keys()\n"
+    )
+
+
+def test_an_old_name_is_refused_with_the_new_one() -> None:
+    """Regression: names that are imported on first use hid the advice."""
+    with pytest.raises(AttributeError, match=r"is ottla\.OffsetAndTimestamp now"):
+        _ = ottla.admin.PartitionOffset  # type: ignore[attr-defined]

@@ -10,9 +10,10 @@ from contextlib import suppress
 
 from ottla import Admin
 from ottla._internal.text import counted
+from ottla._measurements.leaderless import without_leader
 from ottla.admin.offsets import OffsetSpec
 from ottla.cli.parsing import parse_ago, parse_partition, parse_time
-from ottla.cli.partial import each_alone
+from ottla.cli.partial import each_alone, split
 from ottla.cli.suggestions import with_topics
 from ottla.errors import ConfigError, KafkaError, UnknownTopicError
 
@@ -59,13 +60,54 @@ def parse_spec(text: str) -> OffsetSpec:
     raise ConfigError(f"{text!r} is not an offset: expected {SPEC_HELP}")
 
 
-def offsets_at(
+def all_offsets_at(
+    client: Admin, topic_partitions: Sequence[tuple[str, int]], texts: Sequence[str]
+) -> tuple[dict[tuple[str, int], list[int]], list[KafkaError]]:
+    """Return the offsets that several arguments mean, and the errors of the other partitions.
+
+    Args:
+        client: the client.
+        topic_partitions: the partitions, which exist. One without leader is not waited for.
+        texts: the arguments, such as ``earliest``; a time after all records means the end offset.
+
+    Returns:
+        The offsets of each partition in the order of the arguments, without the partitions with an
+        offset that could not be looked up; and the errors of those.
+    """
+    leaderless = without_leader(client, topic_partitions)
+    errors = list(leaderless.values())
+    found: dict[tuple[str, int], list[int]] = {
+        each: [] for each in topic_partitions if each not in leaderless
+    }
+    for text in texts:
+        offsets, failed = _offsets_at(client, list(found), text)
+        errors += failed.values()
+        # A leader that did not respond is not asked twice.
+        found = {each: [*found[each], offset] for each, offset in offsets.items()}
+    return found, errors
+
+
+def _offsets_at(
     client: Admin, topic_partitions: Sequence[tuple[str, int]], text: str
-) -> dict[tuple[str, int], int]:
-    """Return the offsets that an argument means. A time after all records means the end offset."""
+) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], KafkaError]]:
+    """Return the offsets that an argument means, and the errors of those that are not known.
+
+    A time after all records means the end offset.
+    """
     if text.isdecimal():
-        return dict.fromkeys(topic_partitions, int(text))
-    found = client.list_offsets(dict.fromkeys(topic_partitions, parse_spec(text)))
-    late = [each for each in topic_partitions if found[each].offset is None]
-    found |= client.list_offsets(dict.fromkeys(late, "latest")) if late else {}
-    return {each: found[each].offset or 0 for each in topic_partitions}
+        return dict.fromkeys(topic_partitions, int(text)), {}
+    specs = dict.fromkeys(topic_partitions, parse_spec(text))
+    found, failed = split(client.list_offsets(specs, errors="return"))
+    late = [topic_partition for topic_partition, each in found.items() if each.offset is None]
+    ends, late_failed = (
+        split(client.list_offsets(dict.fromkeys(late, "latest"), errors="return"))
+        if late
+        else ({}, {})
+    )
+    known = found | ends
+    offsets = {
+        each: known[each].offset or 0
+        for each in topic_partitions
+        if each in known and each not in late_failed
+    }
+    return offsets, failed | late_failed

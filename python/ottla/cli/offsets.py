@@ -6,8 +6,7 @@ import argparse
 from dataclasses import dataclass
 
 from ottla._internal.text import counted
-from ottla._measurements.leaderless import without_leader
-from ottla.cli.offset_specs import SPEC_HELP, known_partitions, offsets_at
+from ottla.cli.offset_specs import SPEC_HELP, all_offsets_at, known_partitions
 from ottla.cli.parsing import add_partitions
 from ottla.cli.partial import print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
@@ -51,20 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Show offsets; return the exit code."""
     with admin(arguments) as client:
         topic_partitions, errors = known_partitions(client, arguments.partitions)
-        leaderless = without_leader(client, topic_partitions)
-        errors += leaderless.values()
-        topic_partitions = [each for each in topic_partitions if each not in leaderless]
-        earliest = offsets_at(client, topic_partitions, "earliest")
-        end = offsets_at(client, topic_partitions, "latest")
-        at = offsets_at(client, topic_partitions, arguments.at) if arguments.at else {}
+        specs = ["earliest", "latest", *([arguments.at] if arguments.at else [])]
+        offsets, failed = all_offsets_at(client, topic_partitions, specs)
+    errors += failed
     found = [
-        PartitionOffsets(
-            *topic_partition,
-            earliest[topic_partition],
-            end[topic_partition],
-            at.get(topic_partition),
-        )
-        for topic_partition in topic_partitions
+        PartitionOffsets(*where, each[0], each[1], each[2] if arguments.at else None)
+        for where, each in offsets.items()
     ]
     # An empty table would look like an answer.
     show(arguments, found, [_table(found, arguments.at)] if found else [])

@@ -25,7 +25,14 @@ from ottla.doctor.facts import Facts, facts_from
 from ottla.doctor.findings import Finding
 from ottla.doctor.progress import DiagnosisStep
 from ottla.doctor.report import Report
-from ottla.doctor.state_facts import ClusterState, ReplicaState, Responder, Throttle
+from ottla.doctor.state_facts import (
+    ClusterState,
+    FencedBroker,
+    Reassignment,
+    ReplicaState,
+    Responder,
+    Throttle,
+)
 from ottla.doctor.thorough import connected_admin, examine_thoroughly
 from ottla.doctor.verdict import judge
 
@@ -64,10 +71,12 @@ __all__ = [
     "DiagnosisStep",
     "Endpoint",
     "Facts",
+    "FencedBroker",
     "Finding",
     "LogDir",
     "PartitionCheck",
     "Quorum",
+    "Reassignment",
     "Recovery",
     "ReplicaState",
     "Report",

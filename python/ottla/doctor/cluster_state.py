@@ -1,4 +1,4 @@
-"""Asks the cluster at the end of the checks: live brokers, replicas, quotas, voters.
+"""Asks the cluster at the end of the checks: brokers, replicas, reassignments, quotas, voters.
 
 The requests go over an ``Admin`` of the same configuration. What this principal may not see, or
 what no broker returns in time, is left out. Invariant: nothing is changed, no topic is created.
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ottla.admin.operation_call import Body, Call, Request
+from ottla.doctor.absent_brokers import fenced_brokers, waiting_reassignments
 from ottla.doctor.facts import Facts
 from ottla.doctor.state_facts import ClusterState, ReplicaState, Throttle
 from ottla.errors import KafkaError
@@ -50,6 +51,8 @@ def describe_state(admin: Admin, facts: Facts, watched: float, timeout: float) -
         topics = [topic for topic in body["topics"] if not topic["error_code"]]
         minima = await _minima(call, topics, facts)
         voters = await _silent_voters(call, facts)
+        fenced = await fenced_brokers(call, facts)
+        reassignments = await waiting_reassignments(call, facts, topics, alive)
         return ClusterState(
             alive=tuple(sorted(alive)),
             watched=watched,
@@ -58,6 +61,8 @@ def describe_state(admin: Admin, facts: Facts, watched: float, timeout: float) -
             # Last, as a broker that stalls may take the time that is left.
             throttles=await _throttles(call, facts),
             silent_voters=voters,
+            fenced=fenced,
+            reassignments=reassignments,
         )
 
     # One operation, so that all requests share a deadline.

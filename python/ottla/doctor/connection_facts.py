@@ -112,6 +112,9 @@ class Address(Checked):
         mechanisms: the SASL mechanisms that the listener offers, if known.
         view: the cluster as this broker describes it.
         node: the id of the broker that responds, if known.
+        other_clusters: the ids of other clusters whose brokers respond at further connections.
+        other_nodes: other brokers that respond at further connections to an advertised address;
+            None is one whose id is not known.
         responder: what responded instead of a Kafka broker, if that was checked.
     """
 
@@ -124,6 +127,8 @@ class Address(Checked):
     mechanisms: tuple[str, ...] = ()
     view: View | None = None
     node: int | None = None
+    other_clusters: tuple[str, ...] = ()
+    other_nodes: tuple[int | None, ...] = ()
     responder: Responder | None = None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ottla._internal.style import Style
 from ottla._internal.text import clean, counted
 from ottla.doctor.checks.replicas import below_minimum
 from ottla.doctor.cluster_facts import Broker, PartitionCheck
@@ -15,8 +16,8 @@ from ottla.doctor.cluster_state import never_caught_up
 from ottla.doctor.connection_facts import Endpoint, Step
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
-from ottla.doctor.step_details import step_detail
-from ottla.doctor.tree import Node, Style, paragraph, tree
+from ottla.doctor.step_details import step_result
+from ottla.doctor.tree import Node, paragraph, tree
 
 # Partitions of one broker that are shown; the others are only counted.
 _PARTITIONS = 5
@@ -128,14 +129,14 @@ def _endpoint(endpoint: Endpoint, text: str) -> Node:
     node = Node(endpoint.working is not None, text)
     if not literal:
         addresses = ", ".join(address.ip for address in endpoint.addresses)
-        node.below.append(_step(endpoint.dns, addresses))
+        node.below.append(_plain_step(endpoint.dns, addresses))
     for address in endpoint.addresses:
-        steps = [_step(step, step_detail(step, address)) for step in address.steps]
+        steps = [_step(step, *step_result(step, address)) for step in address.steps]
         if literal or len(endpoint.addresses) == 1:
             node.below += steps
         else:
             node.below.append(Node(address.failure is None, address.ip, "", steps))
-    if literal:
+    if literal or any(each.other_clusters or each.other_nodes for each in endpoint.addresses):
         node.ok = node.ok and all(child.ok for child in node.below)
     return node
 
@@ -165,7 +166,7 @@ def _partition(checked: PartitionCheck) -> list[Node]:
         detail = name
         if step.check == "ListOffsets" and checked.end is not None:
             detail = f"{name}, offsets {checked.start} to {checked.end}"
-        node = _step(step, detail)
+        node = _plain_step(step, detail)
         node.note = node.note if step.ok else f"{node.note} [{name}]"
         nodes.append(node)
     return nodes
@@ -215,11 +216,14 @@ def _coordinator(facts: Facts) -> Node:
         detail = ""
         if step.check == "DescribeGroups" and found.state is not None:
             detail = f"{found.state}, {counted(found.members or 0, 'member')}"
-        node.below.append(_step(step, detail))
+        node.below.append(_plain_step(step, detail))
     return node
 
 
-def _step(step: Step, detail: str) -> Node:
+def _plain_step(step: Step, detail: str) -> Node:
+    return _step(step, step.ok, detail if step.ok else step.message or "")
+
+
+def _step(step: Step, ok: bool, about: str) -> Node:
     took = f"{step.seconds * 1e3:.1f} ms"
-    about = detail if step.ok else step.message or ""
-    return Node(step.ok, f"{step.check:<15} {took:>10}", about)
+    return Node(ok, f"{step.check:<15} {took:>10}", about)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ottla._internal.text import join
+
 
 @dataclass(frozen=True)
 class Responder:
@@ -50,6 +52,38 @@ class ReplicaState:
 
 
 @dataclass(frozen=True)
+class FencedBroker:
+    """A broker that is registered but not alive: the controllers get no heartbeats from it.
+
+    Attributes:
+        host: the host that it advertises.
+        port: the port that it advertises.
+    """
+
+    id: int
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """The advertised address as ``host:port``."""
+        return join(self.host, self.port)
+
+
+@dataclass(frozen=True)
+class Reassignment:
+    """A reassignment of a partition that cannot end now.
+
+    Attributes:
+        waits_for: the brokers that should get a replica and are not alive.
+    """
+
+    topic: str
+    partition: int
+    waits_for: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Throttle:
     """A broker that throttled this client by a quota.
 
@@ -73,6 +107,9 @@ class ClusterState:
         throttles: brokers that throttled this client.
         silent_voters: controllers that had not fetched from their leader at either of two looks;
             None if the quorum was looked at only once.
+        fenced: brokers that are registered but not alive; they are asked for only if a bootstrap
+            server fails, and known from Kafka 4.0 on.
+        reassignments: reassignments that wait for a broker that is not alive.
     """
 
     alive: tuple[int, ...] = ()
@@ -81,3 +118,5 @@ class ClusterState:
     partition_count: int = 0
     throttles: tuple[Throttle, ...] = ()
     silent_voters: tuple[int, ...] | None = None
+    fenced: tuple[FencedBroker, ...] = ()
+    reassignments: tuple[Reassignment, ...] = ()

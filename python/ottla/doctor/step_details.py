@@ -1,4 +1,4 @@
-"""The result of a passed step of a connection, as one line: the release, the certificate, ….
+"""The result of a step of a connection, as one line: the release, the certificate, ….
 
 The line may contain text from the network, which the caller escapes.
 """
@@ -12,8 +12,16 @@ from ottla.doctor.connection_facts import Address, Step, Tls
 _NAMES = 3
 
 
-def step_detail(step: Step, address: Address) -> str:
-    """Return what a step of an address showed, or an empty text."""
+def step_result(step: Step, address: Address) -> tuple[bool, str]:
+    """Return whether a step passed at each connection, and what it showed or why it failed."""
+    if not step.ok:
+        return False, step.message or ""
+    contrary = _contradiction(step, address)
+    return not contrary, "; ".join(filter(None, (_detail(step, address), contrary)))
+
+
+def _detail(step: Step, address: Address) -> str:
+    """Return what a step that passed showed, or an empty text."""
     if step.check == "ApiVersions" and address.apis:
         release = f"Kafka {address.release} or newer, " if address.release else ""
         return f"{release}{counted(len(address.apis), 'API')}"
@@ -25,6 +33,16 @@ def step_detail(step: Step, address: Address) -> str:
         return counted(len(address.view.brokers), "broker")
     if step.check == "Identity" and address.node is not None:
         return f"it is broker {address.node}"
+    return ""
+
+
+def _contradiction(step: Step, address: Address) -> str:
+    """Return what a further connection showed instead of a step's result, or an empty text."""
+    if step.check == "Metadata" and address.other_clusters:
+        return f"another connection leads to cluster {', '.join(address.other_clusters)}"
+    if step.check == "Identity" and address.other_nodes:
+        known = [f"broker {node}" for node in address.other_nodes if node is not None]
+        return f"another connection leads to {', '.join(known) or 'another broker'}"
     return ""
 
 

@@ -12,9 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ottla.doctor.attempts import is_unsure, merge
+from ottla.doctor.checks.balancers import clusters_of
 from ottla.doctor.cluster_state import describe_state
 from ottla.doctor.facts import Facts
 from ottla.doctor.responder import with_responders
+from ottla.doctor.steps import endpoints_of
 from ottla.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -89,6 +91,5 @@ def _is_foreign(facts: Facts) -> bool:
     )
 
 
-def _cluster_ids(facts: Facts) -> set[str | None]:
-    views = (address.view for server in facts.bootstrap for address in server.addresses)
-    return {view.cluster_id for view in views if view is not None}
+def _cluster_ids(facts: Facts) -> set[str]:
+    return {cluster for _, endpoint in endpoints_of(facts) for cluster in clusters_of(endpoint)}

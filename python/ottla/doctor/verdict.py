@@ -5,7 +5,8 @@
 3. Can each broker be reached at its advertised address, and is it that broker?
    (``checks.brokers``)
 4. Do leaders and coordinators serve requests? Do partitions have enough replicas?
-   (``checks.leaders``, ``checks.replicas``)
+   Does a reassignment wait for a broker?
+   (``checks.leaders``, ``checks.replicas``, ``checks.reassignments``)
 5. Do the controllers have a leader? (``checks.controllers``)
 6. Does an open transaction keep records from consumers? (``checks.transactions``)
 
@@ -24,6 +25,7 @@ from ottla.doctor.checks.bootstrap import judge_bootstrap
 from ottla.doctor.checks.brokers import judge_brokers
 from ottla.doctor.checks.controllers import judge_controllers
 from ottla.doctor.checks.leaders import judge_coordinator, judge_leaders, judge_topics
+from ottla.doctor.checks.reassignments import judge_reassignments
 from ottla.doctor.checks.replicas import judge_replicas
 from ottla.doctor.checks.speed import judge_speed
 from ottla.doctor.checks.throttles import judge_throttles
@@ -36,7 +38,13 @@ from ottla.doctor.findings import EXIT_CODES, Finding
 EXPIRES_SOON_DAYS = 30
 
 # Findings about a broker that make "misrouted" redundant.
-_IMPLY_MISROUTED = {"one_address_for_all", "another_broker", "another_cluster"}
+_IMPLY_MISROUTED = {
+    "one_address_for_all",
+    "another_broker",
+    "another_cluster",
+    "several_brokers",
+    "several_clusters",
+}
 _SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
 
@@ -54,6 +62,7 @@ def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
         *judge_brokers(facts),
         *judge_topics(facts),
         *judge_replicas(facts),
+        *judge_reassignments(facts),
         *judge_leaders(facts),
         *judge_coordinator(facts),
         *judge_controllers(facts),

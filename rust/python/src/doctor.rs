@@ -177,6 +177,8 @@ fn address<'py>(py: Python<'py>, facts: &AddressFacts) -> Dict<'py> {
         mechanisms: &facts.mechanisms,
         view: facts.view.as_ref().map(|cluster| view(py, cluster)).transpose()?,
         node: facts.node,
+        other_clusters: &facts.other_clusters,
+        other_nodes: &facts.other_nodes,
     }
 }
 

@@ -44,6 +44,14 @@ MORE_CLUSTERS = {
         ("forward|one cluster|load balancer|address",),
         ("packets are dropped", "is down"),
     ),
+    "clusters/two_behind_each_address": Cause(
+        "each of three brokers advertises a port that a balancer forwards to it and to the next "
+        "broker in turn, as a Kubernetes Service does that selects too many pods",
+        "each advertised address leads to several brokers of the cluster",
+        (r"broker 1\b", "127.0.0.1:8081", "brokers 1 and 2|several brokers"),
+        ("one broker|its own", "load balancer|forward|Service"),
+        ("packets are dropped", "is down", "another cluster", "same address"),
+    ),
     "clusters/broker_of_another_cluster": Cause(
         "the address that broker 2 advertises leads to a broker of another cluster",
         "broker 2's advertised address belongs to another cluster",

@@ -46,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.partitions:
             topic_partitions, errors = known_partitions(client, arguments.partitions)
             code = print_errors(errors)
+            if not topic_partitions:
+                return code
         plan = client.elect_leaders(topic_partitions, unclean=unclean, dry_run=True)
         if arguments.dry_run or not plan:
             print_plan(plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ottla.cli.offset_specs import SPEC_HELP, known_partitions, offsets_at
+from ottla.cli.offset_specs import SPEC_HELP, all_offsets_at, known_partitions
 from ottla.cli.parsing import add_partitions
 from ottla.cli.partial import print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, partition_name, report
@@ -23,11 +23,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Delete records; return the exit code."""
     with admin(arguments) as client:
         topic_partitions, errors = known_partitions(client, arguments.partitions)
-        code = print_errors(errors)
-        first = offsets_at(client, topic_partitions, "earliest")
-        before = offsets_at(client, topic_partitions, arguments.before)
+        offsets, failed = all_offsets_at(client, topic_partitions, ["earliest", arguments.before])
+        code = print_errors([*errors, *failed])
+        if not offsets:
+            return code
         # A partition that begins at a later offset has nothing to delete or report.
-        wanted = {each: before[each] for each in topic_partitions if before[each] > first[each]}
+        wanted = {where: before for where, (first, before) in offsets.items() if before > first}
         plan = client.delete_records(wanted, dry_run=True)
         if not confirm(arguments, plan):
             return 1 if plan else code

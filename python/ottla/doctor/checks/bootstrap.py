@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
-from ottla.doctor.checks.liveness import server_is_alive
+from ottla.doctor.checks.balancers import clusters_of, judge_clusters, shared_by_clusters
+from ottla.doctor.checks.liveness import fenced_at, frozen, server_is_alive
 from ottla.doctor.checks.port import port_finding, unresolved_finding
 from ottla.doctor.connection_facts import Endpoint
 from ottla.doctor.facts import Facts
@@ -17,7 +19,8 @@ def judge_bootstrap(facts: Facts) -> Iterator[Finding]:
     severity: Severity = "warning" if working else "error"
     for server in facts.bootstrap:
         yield from _judge_server(facts, server, severity)
-    yield from _judge_agreement(working)
+    yield from judge_clusters(facts)
+    yield from _judge_agreement(facts, working)
     if facts.cluster is not None and not facts.cluster.brokers:
         yield Finding(
             "error",
@@ -30,7 +33,9 @@ def judge_bootstrap(facts: Facts) -> Iterator[Finding]:
 
 
 def _judge_server(facts: Facts, server: Endpoint, severity: Severity) -> Iterator[Finding]:
-    subject = f"bootstrap server {server.name}"
+    broker = fenced_at(facts, server)
+    known = "" if broker is None else f" (broker {broker})"
+    subject = f"bootstrap server {server.name}{known}"
     if server.out_of_time:
         return
     if not server.dns.ok:
@@ -44,7 +49,7 @@ def _judge_server(facts: Facts, server: Endpoint, severity: Severity) -> Iterato
             alike = all((s.check, s.reason) == (step.check, step.reason) for _, s in broken)
             # Usually, all addresses of a name fail alike; otherwise name the one that is meant.
             where = subject if alike else f"{subject} ({address.ip})"
-            yield port_finding(
+            found = port_finding(
                 where,
                 address,
                 step,
@@ -52,6 +57,11 @@ def _judge_server(facts: Facts, server: Endpoint, severity: Severity) -> Iterato
                 facts.security_protocol,
                 server_is_alive(facts, server),
             )
+            if broker is not None and broker in frozen(facts):
+                # Clients hang that start there or are connected to it: as long as its process is
+                # frozen, its sockets stay open.
+                found = dataclasses.replace(found, severity="error", brokers=(broker,))
+            yield found
     elif broken:
         causes = ", ".join(f"{address.ip}: {step.message}" for address, step in broken)
         yield Finding(
@@ -64,12 +74,13 @@ def _judge_server(facts: Facts, server: Endpoint, severity: Severity) -> Iterato
         )
 
 
-def _judge_agreement(working: list[Endpoint]) -> Iterator[Finding]:
+def _judge_agreement(facts: Facts, working: list[Endpoint]) -> Iterator[Finding]:
     clusters: dict[str, list[str]] = {}
+    shared = shared_by_clusters(facts)
     for server in working:
-        for address in server.addresses:
-            if address.view is not None and address.view.cluster_id is not None:
-                clusters.setdefault(address.view.cluster_id, []).append(server.name)
+        # A server that leads to several clusters has a finding of its own.
+        for cluster in clusters_of(server) if server.name not in shared else ():
+            clusters.setdefault(cluster, []).append(server.name)
     if len(clusters) > 1:
         assignment = "; ".join(
             f"{', '.join(dict.fromkeys(servers))} to {cluster}"

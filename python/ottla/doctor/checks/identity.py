@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ottla.doctor.checks.addresses import advertised, ids_of, kind_of
+from ottla.doctor.checks.balancers import (
+    judge_several_brokers,
+    leads_to_several,
+    shared_by_clusters,
+)
 from ottla.doctor.cluster_facts import Broker
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
@@ -34,13 +39,15 @@ def judge_identity(facts: Facts) -> Iterator[Finding]:
             "only",
             ids_of(brokers),
         )
+    yield from judge_several_brokers(facts, shared)
+    clusters = shared_by_clusters(facts)
     for broker in facts.brokers:
         wrong = [
             address
             for address in broker.endpoint.addresses
             if any(step.reason == "another_broker" for step in address.steps)
         ]
-        if wrong and broker.id not in shared:
+        if wrong and broker.id not in shared and not leads_to_several(broker):
             node = wrong[0].node
             responder = "another broker" if node is None else f"broker {node}"
             yield Finding(
@@ -52,19 +59,28 @@ def judge_identity(facts: Facts) -> Iterator[Finding]:
                 "load balancer or a virtual IP must not choose between brokers",
                 (broker.id,),
             )
-        yield from _judge_cluster(facts, broker)
+        if broker.endpoint.name not in clusters:
+            yield from _judge_cluster(facts, broker)
+
+
+def another_cluster(facts: Facts, broker: Broker) -> str | None:
+    """Return the id of the cluster that responds at a broker's address, if it is another one."""
+    expected = facts.cluster.cluster_id if facts.cluster is not None else None
+    view = broker.endpoint.working.view if broker.endpoint.working is not None else None
+    if view is None or None in {expected, view.cluster_id} or view.cluster_id == expected:
+        return None
+    return view.cluster_id
 
 
 def _judge_cluster(facts: Facts, broker: Broker) -> Iterator[Finding]:
-    expected = facts.cluster.cluster_id if facts.cluster is not None else None
-    view = broker.endpoint.working.view if broker.endpoint.working is not None else None
-    if view is not None and None not in {expected, view.cluster_id} and view.cluster_id != expected:
+    if (found := another_cluster(facts, broker)) is not None:
+        assert facts.cluster is not None
         yield Finding(
             "error",
             "Advertised",
             "another_cluster",
             f"{advertised([broker])}, but a broker of another cluster responds there "
-            f"({view.cluster_id}, not {expected})",
+            f"({found}, not {facts.cluster.cluster_id})",
             "correct the broker's advertised.listeners, or the forwarding of that address",
             (broker.id,),
         )

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from ottla._internal.text import counted, listed
 from ottla.doctor.certainty import certainty_of
+from ottla.doctor.checks.identity import another_cluster
+from ottla.doctor.checks.liveness import frozen
 from ottla.doctor.checks.replicas import not_eligible
 from ottla.doctor.checks.throttles import throttled
 from ottla.doctor.cluster_facts import Broker, PartitionCheck
@@ -60,8 +62,10 @@ def judge_topics(facts: Facts) -> Iterator[Finding]:
             "written nor read",
             "bring back the brokers of these partitions: all in-sync replicas are down",
         )
-    if topics.missing_brokers:
-        yield _missing(topics.missing_brokers)
+    # A frozen process, which has a finding of its own, is not to be started.
+    hanging = frozen(facts)
+    if missing := [each for each in topics.missing_brokers if each[0] not in hanging]:
+        yield _missing(missing)
     if topics.under_replicated:
         yield Finding(
             "warning",
@@ -123,7 +127,13 @@ def judge_leaders(facts: Facts) -> Iterator[Finding]:
 
 
 def _is_explained(facts: Facts, broker: Broker, failure: Step) -> bool:
-    """Return whether a quota or the loss of large packets, which have findings, explains it."""
+    """Return whether a quota, the loss of large packets or another cluster explains it.
+
+    They have findings of their own.
+    """
+    if another_cluster(facts, broker) is not None:
+        # Another cluster does not have the topic, or has another one of this name.
+        return True
     if failure.code is None and broker.id in throttled(facts):
         # Requests are late, and a fetch gets an empty response.
         return True

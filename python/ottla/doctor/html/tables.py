@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ottla._internal.markup import Markup, element, joined, rows_of
-from ottla._internal.text import iso_date, listed
+from ottla._internal.text import counted, iso_date, listed
 from ottla.doctor.cluster_facts import Broker
 from ottla.doctor.connection_facts import Endpoint, Step
 from ottla.doctor.facts import Facts
-from ottla.doctor.step_details import step_detail
+from ottla.doctor.step_details import step_result
 
 MAX_ROWS = 500
 _STEP_HEADINGS = ("Step", "Result", "Time", "Detail")
@@ -62,13 +62,17 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[_Row]) -> Markup
     return element("div", element("table", *parts), rest, class_="scroll", **region)
 
 
-def _step_cells(step: Step, detail: str) -> tuple[str, str, str, str]:
-    result = "passed" if step.ok else "failed"
+def _plain_cells(step: Step, detail: str) -> tuple[str, str, str, str]:
+    return _step_cells(step, step.ok, detail if step.ok else step.message or "")
+
+
+def _step_cells(step: Step, ok: bool, about: str) -> tuple[str, str, str, str]:
+    result = "passed" if ok else "failed"
     return (
         step.check,
         element("span", result, class_=f"state {result}"),
         f"{step.seconds * 1e3:.1f} ms",
-        detail if step.ok else step.message or "",
+        about,
     )
 
 
@@ -77,11 +81,11 @@ def _endpoints(caption: str, servers: Iterable[tuple[str, Endpoint]]) -> Markup:
     for label, server in servers:
         name = f"{label} at {server.name}" if label else server.name
         addresses = listed([address.ip for address in server.addresses])
-        rows.append((server.dns.ok, (name, "", *_step_cells(server.dns, addresses))))
+        rows.append((server.dns.ok, (name, "", *_plain_cells(server.dns, addresses))))
         for address in server.addresses:
             for step in address.steps:
-                detail = step_detail(step, address)
-                rows.append((step.ok, (name, address.ip, *_step_cells(step, detail))))
+                ok, about = step_result(step, address)
+                rows.append((ok, (name, address.ip, *_step_cells(step, ok, about))))
     return table(caption, ("Server", "Address", *_STEP_HEADINGS), rows)
 
 
@@ -132,7 +136,9 @@ def _topics(facts: Facts) -> Markup:
     if topics is None:
         return Markup()
     leaderless = [f"{topic}-{partition}" for topic, partition in topics.leaderless]
-    missing = [f"{broker} ({replicas} replicas)" for broker, replicas in topics.missing_brokers]
+    missing = [
+        f"{broker} ({counted(replicas, 'replica')})" for broker, replicas in topics.missing_brokers
+    ]
     rows: list[_Row] = [
         (True, ("Requested topic", topics.name or "all topics")),
         (True, ("Error", topics.error or topics.step.message or "none")),
@@ -179,7 +185,7 @@ def _partitions(facts: Facts) -> Markup:
                 offsets = f"offsets {checked.start} to {checked.end}"
                 for step in checked.steps:
                     detail = offsets if step.check == "ListOffsets" else ""
-                    yield step.ok, (name, str(broker.id), *_step_cells(step, detail))
+                    yield step.ok, (name, str(broker.id), *_plain_cells(step, detail))
 
     return table("Checked partitions", ("Partition", "Leader", *_STEP_HEADINGS), rows())
 
@@ -211,7 +217,7 @@ def _coordinator(facts: Facts) -> Markup:
     rows = []
     for step in found.steps:
         detail = where if step.check == "FindCoordinator" else state
-        rows.append((step.ok, _step_cells(step, detail)))
+        rows.append((step.ok, _plain_cells(step, detail)))
     return table(f"Coordinator of group {found.group}", _STEP_HEADINGS, rows)
 
 
@@ -222,7 +228,7 @@ def _quorum(facts: Facts) -> Markup:
     steps = table(
         "KRaft controllers",
         _STEP_HEADINGS,
-        [(step.ok, _step_cells(step, "")) for step in found.steps],
+        [(step.ok, _plain_cells(step, "")) for step in found.steps],
     )
     voters: list[_Row] = []
     for voter in found.voters:

@@ -11,6 +11,7 @@ use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::explain::{explain, explain_missing_token, offered_mechanisms};
 use super::facts::{AddressFacts, ApiFacts, BrokerView, EndpointFacts, Failure, Step, TlsFacts, View};
+use super::further_connections;
 use super::identity::{self, ExpectedBroker};
 use super::large_request;
 use super::progress::Subject;
@@ -95,15 +96,30 @@ async fn probe_address(
         mechanisms: Vec::new(),
         view: None,
         node: None,
+        other_clusters: Vec::new(),
+        other_nodes: Vec::new(),
     };
     let subject = Subject::server(endpoint, expected.map(|broker| broker.id)).at(endpoint, address);
     let Ok(_permit) = probe.permits.acquire().await else { return (facts, None) };
     let connection = connect(probe, &subject, endpoint, address, &mut facts).await;
     if let (Some(connection), Some(expected)) = (&connection, expected) {
-        let (checked, node) = identity::check(probe, &subject, connection, expected).await;
+        let checks = async {
+            let (identity, node) = identity::check(probe, &subject, connection, expected).await;
+            let (large, responded) = large_request::check(probe, &subject, endpoint, address).await;
+            (identity, node, large, responded)
+        };
+        let further = further_connections::observe(probe, endpoint, address, expected);
+        let ((identity, node, large, responded), further) = tokio::join!(checks, further);
         facts.node = node;
-        facts.steps.extend(checked);
-        facts.steps.push(large_request::check(probe, &subject, endpoint, address).await);
+        let mut observed: Vec<_> = further.into_iter().collect();
+        if let Some((connection, cluster_id)) = responded {
+            // Without the identity of the first one, there is nothing to compare.
+            let expected = identity.is_some().then_some(expected);
+            observed.push(further_connections::observe_on(probe, &connection, cluster_id, expected).await);
+        }
+        further_connections::compare(&mut facts, observed, Some(expected));
+        facts.steps.extend(identity);
+        facts.steps.push(large);
     }
     (facts, connection)
 }

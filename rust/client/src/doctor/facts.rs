@@ -100,6 +100,11 @@ pub struct AddressFacts {
     pub view: Option<View>,
     /// The id of the broker that responds, if known.
     pub node: Option<i32>,
+    /// The ids of other clusters whose brokers respond at further connections.
+    pub other_clusters: Vec<String>,
+    /// Other brokers of the cluster that respond at further connections to an advertised address; `None`
+    /// is one whose id is not known.
+    pub other_nodes: Vec<Option<i32>>,
 }
 
 /// A server's name and its addresses.

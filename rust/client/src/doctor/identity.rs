@@ -37,7 +37,8 @@ pub(super) struct ExpectedBroker {
 }
 
 /// The broker that responds.
-enum BrokerIdentity {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BrokerIdentity {
     Expected,
     /// Another one, with its id if known.
     Another(Option<i32>),
@@ -54,10 +55,7 @@ pub(super) async fn check(
     expected: &ExpectedBroker,
 ) -> (Option<Step>, Option<i32>) {
     let (mut step, identity) = begin_step(probe, subject, Check::Identity, async {
-        Ok::<_, Failure>(match identify_by_configs(connection, expected).await {
-            BrokerIdentity::Unknown => identify_by_announced_id(connection, expected).await,
-            known => known,
-        })
+        Ok::<_, Failure>(identify(connection, expected).await)
     })
     .await;
     let (known, node) = match identity {
@@ -76,6 +74,14 @@ pub(super) async fn check(
     };
     probe.report_end(subject, &step);
     (known.then_some(step), node)
+}
+
+/// Identifies the broker that responds on a connection.
+pub(super) async fn identify(connection: &Connection, expected: &ExpectedBroker) -> BrokerIdentity {
+    match identify_by_configs(connection, expected).await {
+        BrokerIdentity::Unknown => identify_by_announced_id(connection, expected).await,
+        known => known,
+    }
 }
 
 /// Identifies the broker by the only configuration that it describes.

@@ -7,6 +7,7 @@
 //! dedicated connection, so that lost packets delay nothing else.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 
@@ -17,6 +18,7 @@ use super::facts::{Failure, Step};
 use super::progress::Subject;
 use super::steps::{begin_step, failure, of_error};
 use crate::cluster::bootstrap::request_metadata;
+use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::error::Result;
 
@@ -24,14 +26,15 @@ use crate::error::Result;
 /// that Kafka allows in a topic's name.
 const NAME_BYTES: usize = 4096;
 
-/// Checks one broker, which has responded to small requests at this address.
+/// Checks one broker, which has responded to small requests at this address. Returns the check, the
+/// connection if it passed, and the id of the cluster that responded on it.
 pub(super) async fn check(
     probe: &ProbeContext,
     subject: &Subject,
     endpoint: &Endpoint,
     address: SocketAddr,
-) -> Step {
-    let (mut checked, _) = begin_step(probe, subject, Check::LargeRequest, async {
+) -> (Step, Option<(Arc<Connection>, Option<String>)>) {
+    let (mut checked, response) = begin_step(probe, subject, Check::LargeRequest, async {
         send(probe, endpoint, address).await.map_err(|error| of_error(&error, false))
     })
     .await;
@@ -40,13 +43,18 @@ pub(super) async fn check(
         checked.failure = Some(failure(Reason::LargeRequestsLost, message));
     }
     probe.report_end(subject, &checked);
-    checked
+    (checked, response)
 }
 
-async fn send(probe: &ProbeContext, endpoint: &Endpoint, address: SocketAddr) -> Result<()> {
+async fn send(
+    probe: &ProbeContext,
+    endpoint: &Endpoint,
+    address: SocketAddr,
+) -> Result<(Arc<Connection>, Option<String>)> {
     let connection = dedicated_connection::connect(probe, endpoint, address).await?;
     let topic = MetadataRequestTopic { name: Some("~".repeat(NAME_BYTES)), ..Default::default() };
     let request =
         MetadataRequest { topics: Some(vec![topic]), allow_auto_topic_creation: false, ..Default::default() };
-    request_metadata(&connection, &request).await.map(drop)
+    let response = request_metadata(&connection, &request).await?;
+    Ok((connection, response.cluster_id))
 }

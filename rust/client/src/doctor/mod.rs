@@ -11,6 +11,7 @@ mod coordinator;
 mod dedicated_connection;
 mod explain;
 mod facts;
+mod further_connections;
 mod identity;
 mod large_request;
 mod leader;
@@ -45,6 +46,7 @@ use crate::environment::Environment;
 use crate::error::Result;
 use crate::retry;
 use crate::retry::persistent_failures::PersistentFailures;
+use further_connections::BootstrapObservations;
 use identity::ExpectedBroker;
 
 /// How many addresses are probed at the same time.
@@ -133,12 +135,14 @@ pub async fn examine_with_progress(
     facts.cluster = views.filter_map(|address| address.view.clone()).next();
     if let (Some(view), Some(connection)) = (facts.cluster.clone(), connected) {
         let quorum_server = quorum::find_server(&facts.bootstrap);
+        let further = BootstrapObservations::start(&probe, &facts.bootstrap);
         // In parallel, because a quorum without a leader does not respond.
         let (quorum, ()) = tokio::join!(
             quorum::check(&probe, quorum_server),
             check_cluster(&probe, &view, &connection, &targets, &mut facts)
         );
         facts.quorum = quorum;
+        further.finish(&mut facts.bootstrap).await;
     }
     facts.duration = started.elapsed();
     Ok(facts)

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    ColumnDecoder, DecodedColumn, EncodedRows, Header, ReaderOptions, ReaderSource, RegisteredSchema,
-    SchemaError, SchemaId, SchemaType, WireFormat,
+    ColumnDecoder, DecodedColumn, EncodedRows, Header, NewSchema, ReaderOptions, ReaderSource,
+    RegisteredSchema, SchemaError, SchemaId, SchemaType, WireFormat,
 };
 use parking_lot::Mutex;
 
@@ -32,8 +32,10 @@ pub enum DecodeMode {
 /// Where the reader's schema comes from.
 #[derive(Debug, Clone)]
 pub enum ReaderSchemaSource {
-    /// It is given.
+    /// It is given, with all that it refers to.
     Given(RegisteredSchema),
+    /// It is given, and refers to schemas in the registry.
+    Referring(NewSchema),
     /// With JSON, the type of this field instead of a schema.
     JsonType(Arc<Field>),
     /// A version of the subject, by default the latest when it is first needed.
@@ -153,6 +155,10 @@ impl TypedColumn {
         let (decoder, of_topic) = match &self.options.reader {
             ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None),
             ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None),
+            ReaderSchemaSource::Referring(new) => {
+                let schema = self.registry()?.with_references(new).await?;
+                (self.decoder(ReaderSource::Schema(&schema))?, None)
+            }
             ReaderSchemaSource::Id(id) => {
                 let schema = named_schema(&**self.registry()?, *id).await?;
                 (self.decoder(ReaderSource::Schema(&schema))?, None)

@@ -25,6 +25,7 @@ mod decompressed_bounds;
 mod dedicated_connections;
 mod deleted_topics;
 mod doctor;
+mod doctor_balancers;
 mod doctor_hostile;
 mod doctor_ports;
 mod error_table;
