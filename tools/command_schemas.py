@@ -53,6 +53,7 @@ from ottla.cli.quotas import EntityQuotas
 from ottla.cli.registry.compatibility import Compatibility
 from ottla.cli.registry.diff import SchemaDifference
 from ottla.cli.registry.level import SubjectLevel
+from ottla.cli.registry.mode import SubjectMode
 from ottla.cli.registry.schemas import SchemaDocument
 from ottla.cli.registry.subjects import Subject
 from ottla.cli.schema_files import LOCAL, SHARED, VERSION, references, schema_id
@@ -81,7 +82,7 @@ CHANGES = {
     "groups": "clone delete delete-offsets remove-members reset",
     "quorum": "add-voter remove-voter",
     "quotas": "set unset",
-    "registry": "delete register reset-level set-level",
+    "registry": "delete register reset-level reset-mode set-level set-mode",
     "tokens": "expire renew",
     "topics": "add-partitions clone create delete delete-records elect-leaders reassign",
     "transactions": "abort",
@@ -112,6 +113,7 @@ DOCUMENTS: dict[str, Any] = {
     "registry compatibility": Compatibility,
     "registry diff": SchemaDifference,
     "registry level": SubjectLevel,
+    "registry mode": SubjectMode,
     "registry show": SchemaDocument,
     "registry subjects": list[Subject],
     "registry versions": list[SchemaDocument],

@@ -12,6 +12,7 @@ import pytest
 import ottla
 from ottla.admin import ConfigResource
 from ottla.testing import MockCluster
+from tests.support import kafka_properties
 from tests.support.admins import admin_of_kind
 from tests.support.consumers import SHARE_KINDS
 from tests.support.kafka_cluster import KafkaCluster
@@ -108,6 +109,13 @@ def brokers(request: pytest.FixtureRequest) -> Brokers:
     """A cluster of three brokers: first the mock, then a real one."""
     name: dict[str, Any] = {"mock": "mock_cluster", "kafka": "kafka"}
     return Brokers(request.getfixturevalue(name[request.param]))
+
+
+@pytest.fixture(scope="module")
+def authorizing_kafka() -> Iterator[KafkaCluster]:
+    """Provide a broker that checks ACLs; everyone here may do all."""
+    with KafkaCluster(1, kafka_properties.AUTHORIZER) as cluster:
+        yield cluster
 
 
 @pytest.fixture(

@@ -19,21 +19,9 @@ from ottla.admin import (
 from tests.cluster.conftest import Brokers
 from tests.support.admins import admin_of_kind
 from tests.support.kafka_admin import wait_until
-from tests.support.kafka_cluster import KafkaCluster
 
 ACLS = "org.apache.kafka.tools.AclCommand"
 CONFIGS = "org.apache.kafka.tools.ConfigCommand"
-
-
-@pytest.fixture(scope="module")
-def authorizing_kafka() -> Iterator[KafkaCluster]:
-    """Provide a broker that checks ACLs; everyone here may do all."""
-    config = {
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:ANONYMOUS",
-    }
-    with KafkaCluster(1, config) as cluster:
-        yield cluster
 
 
 @pytest.fixture(params=["mock", pytest.param("kafka", marks=pytest.mark.cluster)])

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import Brokers
-from tests.cluster.test_admin_users import authorizing_kafka, brokers
+from tests.cluster.test_admin_users import brokers
 from tests.cluster.test_command_line_topics import lines, run, run_well
 from tests.support.kafka_admin import wait_until
 
-__all__ = ["authorizing_kafka", "brokers"]
+__all__ = ["brokers"]
 
 
 def test_acls(brokers: Brokers) -> None:

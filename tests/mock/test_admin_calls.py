@@ -10,7 +10,7 @@ import pytest
 
 import ottla
 from ottla import errors
-from ottla.admin import ConfigResource, NewTopic, QuotaEntity
+from ottla.admin import Acl, ConfigResource, NewTopic, QuotaEntity
 from ottla.testing import Fault, MockCluster
 from tests.support.admins import admin_of_kind
 
@@ -164,6 +164,9 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(
         lambda: admin.create_delegation_token(owner="alice"),
         lambda: admin.create_delegation_token(max_lifetime=timedelta(hours=-1)),
         lambda: admin.list_config_resources(["table"]),  # type: ignore[list-item]
+        lambda: admin.create_acls([Acl("topic", "x", "alice", "read")], dry_run=True),
+        lambda: admin.create_acls([Acl("topic", "", "User:alice", "read")], dry_run=True),
+        lambda: admin.create_acls([Acl("cluster", "x", "User:alice", "alter")], dry_run=True),
     ):
         with pytest.raises(errors.ConfigError):
             call()

@@ -11,7 +11,7 @@ import pytest
 
 import ottla
 from ottla.admin import Acl, SetPassword
-from ottla.cli import build_parser
+from ottla.cli import build_parser, waiting
 from ottla.cli.schema_files import names
 from ottla.testing import Fault, MockCluster
 from tests.mock.test_command_line_refusals import COMMANDS as REFUSED
@@ -337,7 +337,10 @@ def test_a_change_of_unknown_outcome(cluster: MockCluster) -> None:
     assert document["applied"] is True
 
 
-def test_progress_and_warnings_are_json(cluster: MockCluster) -> None:
+def test_progress_and_warnings_are_json(
+    cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "SECONDS", 0.1)
     cluster.inject(Fault.delay(1.3), api="DescribeCluster", times=1)
     done = run("brokers", "", "-b", cluster.bootstrap)
     check_result("brokers", done, 0)

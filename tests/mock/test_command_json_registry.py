@@ -31,6 +31,9 @@ DONE = [
     ("level", SUBJECT, 0),
     ("set-level", f"full {SUBJECT} --yes", 0),
     ("reset-level", "--yes", 0),
+    ("mode", SUBJECT, 0),
+    ("set-mode", f"readonly {SUBJECT} --yes", 0),
+    ("reset-mode", f"{SUBJECT} --yes", 0),
     ("delete", f"{SUBJECT} --yes", 0),
 ]
 FAILED = [
@@ -100,6 +103,30 @@ def test_a_registration(registered: MockRegistry) -> None:
     again, _ = run(registered, "register", f"{SUBJECT} FILE --yes", 0)
     assert again["applied"] is False
     assert again["results"] == [{**result, "outcome": "unchanged"}]
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "item"),
+    [
+        ("set-level", f"full {SUBJECT}", {"subject": SUBJECT}),
+        ("set-level", "full", {"subject": None}),
+        ("reset-level", "", {"subject": None}),
+        ("set-mode", "import --force", {"subject": None}),
+        ("reset-mode", SUBJECT, {"subject": SUBJECT}),
+        ("delete", SUBJECT, {"subject": SUBJECT}),
+        ("delete", f"{SUBJECT} --version 3", {"subject": SUBJECT, "version": 3}),
+    ],
+)
+def test_a_result_names_the_subject(
+    registered: MockRegistry, command: str, arguments: str, item: dict[str, Any]
+) -> None:
+    document, _ = run(registered, command, f"{arguments} --yes", 0)
+    assert [each["item"] for each in document["results"]] == [item]
+
+
+def test_an_error_names_the_subject(registered: MockRegistry) -> None:
+    _, [error] = run(registered, "show", "nosuch", 1)
+    assert error["item"] == {"subject": "nosuch"}
 
 
 @pytest.mark.parametrize("more", ["--yes", "--dry-run"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 
 import pytest
@@ -9,11 +10,13 @@ import pytest
 import ottla
 from ottla.admin import NewTopic, SetPassword
 from ottla.admin.coordinator_topics import partition_of
+from ottla.admin.operation_call import Call, Request, Response
+from ottla.cli import waiting
 from ottla.cli.metadata_releases import LEVELS, METADATA_RELEASES
 from ottla.cli.suggestions import suggestion
 from ottla.errors import KafkaError
 from ottla.testing import Fault, MockCluster
-from tests.support.command import CommandResult, ottla_here
+from tests.support.command import CommandResult, ottla_here, without_waiting
 from tests.support.ports import free_ports
 
 BROKER = 3
@@ -93,12 +96,16 @@ def test_a_broker_that_is_down_is_named(alive: str) -> None:
     assert "2 partitions, 0 offsets" in incomplete(alive, "offsets lonely").text
 
 
-def test_a_broker_that_does_not_list_its_groups_is_named(
-    mock_cluster: MockCluster, run: str
+@pytest.mark.parametrize(
+    ("command", "api"), [("groups list", "ListGroups"), ("transactions list", "ListTransactions")]
+)
+def test_a_broker_that_lists_nothing_is_named(
+    mock_cluster: MockCluster, run: str, command: str, api: str
 ) -> None:
-    mock_cluster.inject(Fault.error("CLUSTER_AUTHORIZATION_FAILED"), api="ListGroups", broker=2)
-    done = incomplete(run, "groups list")
-    assert "broker 2: CLUSTER_AUTHORIZATION_FAILED" in done.err
+    mock_cluster.inject(Fault.error("CLUSTER_AUTHORIZATION_FAILED"), api=api, broker=2)
+    done = incomplete(run, command)
+    assert "CLUSTER_AUTHORIZATION_FAILED" in done.err
+    assert "broker 2" in done.err
     assert "at least" in done.text
 
 
@@ -128,6 +135,20 @@ def test_an_unknown_broker_is_an_error_at_once(run: str) -> None:
     done = incomplete(run, "configs describe broker 9")
     assert time.monotonic() - started < 10
     assert "broker 9; the cluster has the brokers 1, 2, 3: BROKER_ID_NOT_REGISTERED" in done.err
+
+
+def test_a_broker_that_left_after_it_was_found_is_not_waited_for(mock_cluster: MockCluster) -> None:
+    async def ask(call: Call) -> Response | KafkaError:
+        [response] = await call.send([Request("ListGroups", {}, to=BROKER)])
+        return response
+
+    with ottla.Admin(mock_cluster.brokers[1]) as admin:
+        mock_cluster.stop_broker(BROKER)
+        started = time.monotonic()
+        error = admin._run("asking a broker", 30, ask)
+    assert time.monotonic() - started < 10
+    assert isinstance(error, KafkaError)
+    assert f"broker {BROKER} is not in the cluster's metadata: it is down" in str(error)
 
 
 def test_unknown_states_and_types_of_groups(run: str) -> None:
@@ -204,6 +225,77 @@ def test_one_silent_broker_does_not_hide_the_features_of_the_others(
             admin.describe_features()
 
 
+@pytest.mark.parametrize(
+    ("command", "printed", "lines"),
+    [
+        ("groups list", "at least 1 group\n", 1),
+        ("offsets orders", "orders-1", 1),
+        ("topics describe orders", "orders: 3 partitions", 1),
+        ("transactions describe -t orders", "at least 1 open transaction\n", 2),
+        ("brokers", "3 brokers", 1),
+    ],
+)
+def test_what_the_other_brokers_say_is_printed(
+    mock_cluster: MockCluster, run: str, command: str, printed: str, lines: int
+) -> None:
+    """A broker that cannot be reached is named once for each thing that it does not say."""
+    led = {mock_cluster.leader("orders", each): each for each in range(3)}
+    mock_cluster.append_in_transaction("orders", led[1], 7, [b"a record"])
+    unreachable = 2 if mock_cluster.coordinator("billing") == BROKER else BROKER
+    [closed] = free_ports(1)
+    mock_cluster.advertise(unreachable, f"127.0.0.1:{closed}")
+    done = incomplete(mock_cluster.brokers[1], f"{command} -X default.api.timeout.ms=400")
+    assert printed in done.text
+    errors = without_waiting(done.err).splitlines()
+    assert len(errors) == lines
+    assert all(f"127.0.0.1:{closed}" in each for each in errors)
+
+
+def test_transactions_of_partitions_without_leader_are_not_waited_for(alive: str) -> None:
+    started = time.monotonic()
+    done = incomplete(alive, "transactions describe -t lonely")
+    assert time.monotonic() - started < 10
+    assert "at least 0 open transactions" in done.text
+    [line] = done.err.splitlines()
+    assert "LEADER_NOT_AVAILABLE" in line
+
+
+def test_rates_without_a_partition_are_no_totals(alive: str) -> None:
+    done = incomplete(alive, "topics top lonely --for 0.1s")
+    assert "at least 0 records/s, at least 0 B/s" in done.text
+
+
+@pytest.mark.parametrize("code", ["GROUP", "TOPIC", "TRANSACTIONAL_ID", "CLUSTER"])
+def test_no_remedy_grants_something_without_a_name(
+    mock_cluster: MockCluster, run: str, code: str
+) -> None:
+    for api in ("ListGroups", "DescribeLogDirs", "DescribeConfigs"):
+        mock_cluster.inject(Fault.error(f"{code}_AUTHORIZATION_FAILED"), api=api)
+    for command in ("groups list", "brokers", "configs describe broker 1"):
+        done = incomplete(run, command)
+        assert "AUTHORIZATION_FAILED" in done.err
+        assert "''" not in done.err
+
+
+def test_the_cause_of_a_wait_is_reported_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(waiting, "SECONDS", 0.01)
+    cause = "connection refused [broker 3]"
+
+    def warning(text: str) -> bool:
+        return waiting.is_news(logging.makeLogRecord({"msg": text}))
+
+    reported, deadline = "", time.monotonic() + 30
+    with waiting.report_waiting(lambda: f"broker 3 at kafka3:9092: {cause}"):
+        while not reported and time.monotonic() < deadline:
+            reported += capsys.readouterr().err
+        assert not warning(f"connecting to broker 3 has been failing for 2 s: {cause}")
+        assert warning("connecting to broker 2 has been failing for 2 s: the host is unknown")
+    assert reported == f"ottla: waiting for broker 3 at kafka3:9092: {cause}\n"
+    assert warning(f"connecting to broker 3 has been failing for 2 s: {cause}")
+
+
 def test_an_unknown_user_has_a_suggestion(run: str) -> None:
     with ottla.Admin(run) as admin:
         admin.alter_user_scram_credentials({"alice": [SetPassword("a password")]})
@@ -211,6 +303,21 @@ def test_an_unknown_user_has_a_suggestion(run: str) -> None:
     assert "did you mean alice?" in done.err
     done = incomplete(run, "users delete-password zzz --yes")
     assert "did you mean" not in done.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "groups clone biling copy",
+        "groups reset biling --to latest",
+        "groups delete-offsets biling orders",
+        "groups remove-members biling --all",
+    ],
+)
+def test_a_group_that_does_not_exist_has_a_suggestion(run: str, command: str) -> None:
+    done = ottla_here(*command.split(), "-b", run)
+    assert (done.code in {1, 2}, done.out) == (True, b"")
+    assert done.err.endswith("; did you mean billing?\n")
 
 
 def test_partitions_of_coordinator_topics() -> None:

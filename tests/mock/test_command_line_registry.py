@@ -291,3 +291,54 @@ def test_levels_are_shown_set_and_reset(registered: MockRegistry) -> None:
     assert (done.code, document["results"][0]["outcome"]) == (0, "unchanged")
     assert run(registered, "set-level", "NONE", "--yes").code == 0
     assert level() == ("NONE", True)
+
+
+def test_modes_are_shown_set_and_reset(registered: MockRegistry) -> None:
+    def mode(*arguments: str) -> tuple[str, bool]:
+        found = check_document("registry mode", run_well(registered, "mode", *arguments, "--json"))
+        return found["mode"], found["is_global"]
+
+    assert mode() == ("READWRITE", True)
+    assert run_well(registered, "mode", SUBJECT) == f"{SUBJECT}: READWRITE (that of the registry)\n"
+    plan = f"set mode of {SUBJECT} (that of the registry -> READONLY)\n"
+    assert run_well(registered, "set-mode", "readonly", SUBJECT, "--dry-run") == plan
+    done = run(registered, "set-mode", "readonly", SUBJECT)
+    assert (done.code, done.text) == (1, plan)
+    assert mode(SUBJECT) == ("READWRITE", True)
+    text = run_well(registered, "set-mode", "readonly", SUBJECT, "--yes")
+    assert text == f"set the mode of {SUBJECT}\n"
+    assert mode(SUBJECT) == ("READONLY", False)
+
+    assert run(registered, "reset-mode", SUBJECT).code == 1
+    text = run_well(registered, "reset-mode", SUBJECT, "--yes")
+    assert text == f"reset the mode of {SUBJECT}\n"
+    assert mode(SUBJECT) == ("READWRITE", True)
+    text = run_well(registered, "reset-mode", SUBJECT, "--yes")
+    assert text == f"there is no own mode of {SUBJECT}\n"
+    assert run(registered, "reset-mode").code == 2
+    done = run(registered, "set-mode", "readonly", "--force", "--yes")
+    assert (done.code, "--force has no effect on READONLY" in done.err) == (2, True)
+    assert mode() == ("READWRITE", True)
+
+
+def test_a_read_only_subject_names_the_command_that_shows_its_mode(
+    registered: MockRegistry, tmp_path: Path
+) -> None:
+    file = tmp_path / "order.avsc"
+    file.write_text(order("id", "amount", "note"))
+    run_well(registered, "set-mode", "readonly", SUBJECT, "--yes")
+    done = run(registered, "register", SUBJECT, str(file), "--yes")
+    assert done.code == 1
+    assert "check it by `ottla registry mode`" in done.err
+    assert "mode()" not in done.err
+
+
+def test_a_normalized_schema_is_no_new_version(registered: MockRegistry, tmp_path: Path) -> None:
+    file = tmp_path / "event.proto"
+    message = 'syntax = "proto3";\nmessage Event { int64 id = 1; }\n'
+    command = ("register", "events-value", str(file), "--yes")
+    file.write_text(message)
+    assert run(registered, *command).text.startswith("registered events-value version 1")
+    file.write_text(f"// the same\n{message}")
+    assert run_well(registered, *command, "--normalize").startswith("registered already:")
+    assert run_well(registered, *command).startswith("registered events-value version 2")

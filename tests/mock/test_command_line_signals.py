@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import signal
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import pytest
 
 import ottla
 from ottla.testing import Fault, MockCluster
+from tests.support.command import without_waiting
 from tests.support.console import TIMEOUT
 from tests.support.jars import REPOSITORY
 from tests.support.waiting import wait_until
@@ -119,9 +122,31 @@ def test_an_interrupted_producer_counts_what_it_wrote(
     if options:
         expected = {"written_count": 2, "failed_count": 1, "unknown_count": 1}
         assert json.loads(output) == {"topic": single, **expected}
+        assert errors == b""
     else:
-        # The client may add a warning of its own.
-        assert b"ottla: interrupted: 2 records written, 1 unknown\n" in errors
+        assert errors == b"ottla: interrupted: 2 records written, 1 unknown\n"
+
+
+def test_a_second_signal_ends_the_wait_without_a_warning(
+    mock_cluster: MockCluster, single: str
+) -> None:
+    with _running("produce", mock_cluster.bootstrap, "-t", single, "-X", "linger.ms=0") as process:
+        assert process.stdin is not None
+        lost = mock_cluster.inject(Fault.silence(), api="Produce")
+        process.stdin.write(b"one\n")
+        wait_until(lambda: mock_cluster.fault_hits(lost) > 0)
+        assert process.stderr is not None
+        errors = b""
+        # The first one may come before the command waits.
+        for _ in range(100):
+            process.send_signal(signal.SIGTERM)
+            if select.select([process.stderr], [], [], 0.5)[0]:
+                errors += os.read(process.stderr.fileno(), 4096)
+            if b"interrupted" in errors:
+                break
+        errors += process.stderr.read()
+        assert process.wait(TIMEOUT) == 128 + signal.SIGTERM
+    assert without_waiting(errors.decode()) == "ottla: interrupted: 0 records written, 1 unknown\n"
 
 
 def test_a_signal_that_is_ignored_stays_ignored(mock_cluster: MockCluster, single: str) -> None:

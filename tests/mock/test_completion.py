@@ -172,6 +172,7 @@ def test_the_cluster_of_a_profile_and_of_a_file(cluster: MockCluster, home: Path
     )
     (home / "client.properties").write_text(f"bootstrap.servers={cluster.bootstrap}\n")
     assert in_bash(home, "ottla --profile ") == ["prod", "test"]
+    assert in_bash(home, "ottla console --profile prod --profile ") == ["prod", "test"]
     assert in_bash(home, "ottla --profile prod topics describe pay") == ["payments"]
     assert in_bash(home, "ottla topics describe --profile prod pay") == ["payments"]
     config = home / "client.properties"

@@ -86,7 +86,7 @@ def test_pages_of_other_sites_are_refused(console: Console) -> None:
     ):
         assert request(console, "/api/about", headers=headers).status == 403, headers
         reset = {"group": "g", "to": "latest"}
-        assert post(console, "/api/group/reset", reset, **headers).status == 403, headers
+        assert post(console, "/api/change/groups/reset", reset, **headers).status == 403, headers
 
 
 def test_every_response_has_the_policy(console: Console) -> None:

@@ -173,7 +173,7 @@ _HEAD = b"Host: 127.0.0.1\r\nAuthorization: Bearer TOKEN\r\n"
         [],
         [b"GET /api/about HTTP/1.1\r\nHost: "],
         [
-            b"POST /api/group/reset HTTP/1.1\r\nContent-Type: application/json\r\n" + _HEAD,
+            b"POST /api/change/groups/reset HTTP/1.1\r\nContent-Type: application/json\r\n" + _HEAD,
             b"Content-Length: 100\r\n\r\n{",
         ],
         [b"POST /api/about HTTP/1.1\r\nContent-Length: 100\r\n" + _HEAD + b"\r\n{"],

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 import ottla
-from ottla.admin import Acl, SetPassword
+from ottla.admin import Acl, QuotaEntity, SetPassword
 from ottla.console import serve
 from ottla.console.changing import records
 from ottla.testing import Fault, MockCluster
 from tests.support.browser import NARROW, WIDE, assert_accessible, clipped, go, open_page
+from tests.support.console_forms import plan_of
 
 
 @pytest.fixture
@@ -25,19 +26,16 @@ def changing(browser: Browser, client: ottla.Client, orders: str) -> Iterator[Pa
         yield page
 
 
-def plan_of(page: Page, title: str) -> tuple[Locator, Locator]:
-    """Ask for the plan of a change; return its section and its plan."""
-    section = page.get_by_role("region", name=title, exact=True)
-    section.get_by_role("button", name="Show the plan").click()
-    return section, page.get_by_role("region", name=f"Plan: {title}", exact=True)
-
-
 def test_a_console_that_is_read_only_has_no_forms_of_changes(page: Page) -> None:
-    places = {"map": "orders", "map?topic=orders": "orders", "groups?group=billing": "orders"}
-    for place, content in {**places, "access": "0 of 0 entries"}.items():
+    places = {"map": "orders", "map?topic=orders": "orders", "access": "0 of 0 entries"}
+    for place, content in places.items():
         go(page, place)
         expect(page.locator("main")).to_contain_text(content)
         expect(page.locator(".change, .changes")).to_have_count(0)
+    # It may plan a reset, and nothing else.
+    go(page, "groups?group=billing")
+    expect(page.locator(".change")).to_have_count(1)
+    expect(page.locator(".change#reset")).to_have_count(1)
 
 
 def test_a_topic_is_created_from_the_map(changing: Page, client: ottla.Client) -> None:
@@ -131,6 +129,51 @@ def test_offsets_and_a_group_are_deleted(changing: Page, mock_cluster: MockClust
     assert not mock_cluster.committed("billing")
 
 
+def test_offsets_are_reset_by_the_plan_in_view(changing: Page, mock_cluster: MockCluster) -> None:
+    go(changing, "groups?group=billing")
+    changing.get_by_text("Reset offsets").click()
+    changing.get_by_label("Reset to").fill("latest")
+    section, plan = plan_of(changing, "New offsets")
+    expect(plan.locator("tbody tr")).to_have_count(6)
+    apply = section.get_by_role("button", name="Reset the offsets")
+    expect(apply).to_be_visible()
+    changing.get_by_label("Topics", exact=True).fill("orders:0")
+    expect(apply).to_be_hidden()
+    changing.get_by_label("Topics", exact=True).fill("")
+    plan_of(changing, "New offsets")
+    expect(apply).to_be_visible()
+    # Somebody has committed since the plan was shown: the refusal says what to do.
+    mock_cluster.commit("billing", "orders", 0, 4)
+    apply.click()
+    expect(section.locator(".notice.bad")).to_contain_text("look at the new plan first")
+    assert mock_cluster.committed("billing")["orders", 1] == 3
+    plan_of(changing, "New offsets")
+    apply.click()
+    expect(section.locator(".outcome")).to_have_text("Reset the offsets of 6 partitions.")
+    assert set(mock_cluster.committed("billing").values()) == {10}
+    expect(changing.locator("#total-lag")).to_have_text("0")
+
+
+def test_quotas_are_shown_set_and_removed(changing: Page, client: ottla.Client) -> None:
+    go(changing, "access")
+    changing.get_by_text("Set a quota").click()
+    changing.get_by_label("For client id").fill("default")
+    changing.get_by_label("For user").fill("alice")
+    changing.get_by_label("Limit").fill("1572864")
+    section, plan = plan_of(changing, "New quota")
+    expect(plan).to_contain_text("alter quota of user alice, client-id (default)")
+    section.get_by_role("button", name="Set the quota").click()
+    expect(section.locator(".outcome")).to_have_text("Set the quota.")
+    quotas = changing.get_by_role("region", name="Quotas", exact=True).locator("tbody tr")
+    expect(quotas).to_contain_text("1,572,864 B/s (1.50 MiB/s)")
+    name = "Remove producer_byte_rate of user alice, client-id (default)"
+    changing.get_by_role("button", name=name).click()
+    changing.get_by_role("button", name="Remove the quota", exact=True).click()
+    expect(quotas).to_have_count(0)
+    with ottla.Admin(client) as admin:
+        assert admin.describe_client_quotas() == {}
+
+
 def test_access_is_shown_and_changed(changing: Page) -> None:
     go(changing, "access")
     changing.get_by_text("Create an entry").click()
@@ -175,6 +218,8 @@ def test_forms_are_accessible_and_not_clipped(
     with ottla.Admin(client) as admin:
         admin.create_acls([Acl("topic", "orders", "User:alice", "read", "deny")])
         admin.alter_user_scram_credentials({"alice": [SetPassword("secret")]})
+        quotas = {"producer_byte_rate": 1e6, "request_percentage": 50.0}
+        admin.alter_client_quotas({QuotaEntity(user="alice", client_id=""): quotas})
     with (
         serve(client, allow_changes=True) as console,
         open_page(browser, console.url, width=width, scheme=scheme) as page,
@@ -186,13 +231,18 @@ def test_forms_are_accessible_and_not_clipped(
                 ["Produce a message", "Change this topic"],
                 ["One message", "Delete the topic"],
             ),
-            ("groups?group=billing", ["Delete offsets or the group"], ["Delete the group"]),
-            ("access", ["Create an entry", "Set a password"], []),
+            (
+                "groups?group=billing",
+                ["Reset offsets", "Delete offsets or the group"],
+                ["Delete the group"],
+            ),
+            ("access", ["Create an entry", "Set a password", "Set a quota"], []),
         ]
         for number, (place, opened, planned) in enumerate(places):
             go(page, place)
             if place == "access":
                 expect(page.get_by_role("button", name="Delete the")).to_be_visible()
+                expect(page.get_by_role("button", name="Remove ")).to_have_count(2)
             for title in opened:
                 page.get_by_text(title, exact=True).click()
             for title in planned:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import ottla
+from ottla.admin import QuotaEntity
 from ottla.console import Console, serve
-from ottla.console.changing import CHANGES, records
+from ottla.console.changing import CHANGES, PLANNED_READ_ONLY, records
 from ottla.testing import Fault, MockCluster
 from tests.support.console import Response, post, request
 
@@ -53,6 +54,8 @@ def test_a_console_that_is_read_only_plans_and_changes_nothing(
 ) -> None:
     for name in CHANGES:
         for dry_run in (True, False):
+            if dry_run and name in PLANNED_READ_ONLY:
+                continue
             refused = post(console, f"/api/change/{name}", {"dry_run": dry_run})
             assert refused.status == 403, name
             assert "--allow-changes" in refused.json["message"]
@@ -311,6 +314,65 @@ def test_a_password_is_set_listed_and_deleted_without_being_shown(
     assert request(changing, "/api/users").json["total"] == 0
 
 
+ANY: dict[str, Any] = {"user": None, "client_id": None, "ip": None}
+
+
+def test_quotas_are_set_listed_and_removed(changing: Console, client: ottla.Client) -> None:
+    rate = {**ANY, "user": "alice", "quota": "producer_byte_rate", "limit": "1e6"}
+    planned = plan(changing, "quotas/set", rate)
+    [created] = planned["changes"]
+    assert created["resource"] == "quota of user alice"
+    assert (created["detail"], created["before"]) == ("producer_byte_rate", None)
+    with ottla.Admin(client) as admin:
+        assert admin.describe_client_quotas() == {}
+        # A plan is that of one entity, one quota and one limit.
+        for other in ({"client_id": ""}, {"quota": "request_percentage"}, {"limit": "2e6"}):
+            digest = planned["digest"]
+            assert confirm(changing, "quotas/set", {**rate, **other}, digest).status == 409
+        assert confirm(changing, "quotas/set", rate, planned["digest"]).json["changed"]
+        assert confirm(changing, "quotas/set", rate, planned["digest"]).status == 409
+        for entity in ({"user": ""}, {"client_id": "", "user": "alice"}, {"ip": "10.0.0.1"}):
+            quota = "connection_creation_rate" if "ip" in entity else "request_percentage"
+            change(changing, "quotas/set", {**ANY, **entity, "quota": quota, "limit": "50"})
+        assert admin.describe_client_quotas()[QuotaEntity(user="alice")] == {
+            "producer_byte_rate": 1e6
+        }
+    listed = request(changing, "/api/quotas").json
+    assert [(row["entity"], row["quota"], row["limit"]) for row in listed["rows"]] == [
+        ("ip 10.0.0.1", "connection_creation_rate", 50),
+        ("user (default)", "request_percentage", 50),
+        ("user alice", "producer_byte_rate", 1e6),
+        ("user alice, client-id (default)", "request_percentage", 50),
+    ]
+    # What is set already is no change.
+    assert plan(changing, "quotas/set", rate)["changes"] == []
+    removed = {**listed["rows"][2]}
+    change(changing, "quotas/remove", removed)
+    assert request(changing, "/api/quotas").json["total"] == 3
+    assert plan(changing, "quotas/remove", removed)["changes"] == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"user": None}, "a quota is for a user"),
+        ({"ip": "10.0.0.1"}, "an address alone"),
+        ({"limit": "much"}, "limit: expected a number, got 'much'"),
+        ({"limit": "nan"}, "limit: expected a number"),
+        ({"limit": 5}, "limit: expected a text"),
+        ({"user": ["alice"]}, "user: expected a text"),
+    ],
+)
+def test_a_wrong_quota_is_refused(changing: Console, wrong: dict[str, Any], message: str) -> None:
+    rate = {**ANY, "user": "alice", "quota": "producer_byte_rate", "limit": "1"}
+    response = post(changing, "/api/change/quotas/set", {**rate, **wrong})
+    assert (response.status, response.json["name"]) == (400, "ConfigError")
+    assert message in response.json["message"]
+    unknown = post(changing, "/api/change/quotas/set", {**rate, "quota": "speed"})
+    assert unknown.status == 502
+    assert "speed" in unknown.json["message"]
+
+
 def test_a_cluster_without_an_authorizer_says_so(
     changing: Console, mock_cluster: MockCluster
 ) -> None:
@@ -318,3 +380,5 @@ def test_a_cluster_without_an_authorizer_says_so(
     refused = request(changing, "/api/acls")
     assert (refused.status, refused.json["name"]) == (502, "SECURITY_DISABLED")
     assert request(changing, "/api/users").status == 200
+    mock_cluster.inject(Fault.error("CLUSTER_AUTHORIZATION_FAILED"), api="DescribeClientQuotas")
+    assert request(changing, "/api/quotas").status == 403

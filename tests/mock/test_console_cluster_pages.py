@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import ottla
 from ottla.console import serve
 from ottla.testing import MockCluster
-from tests.support.browser import NARROW, assert_accessible, clipped, go, open_page
+from tests.support.browser import NARROW, WIDE, assert_accessible, clipped, go, open_page
+
+# An event that lists others: one of them, and its head.
+_PARTS = ("li", "summary")
 
 
 def test_a_topic_shows_what_is_in_it_and_who_reads_it(
@@ -45,6 +49,9 @@ def test_a_broker_shows_its_disks_and_configuration(page: Page, mock_cluster: Mo
     mock_cluster.stop_broker(2)
     expect(page.locator("main .found").first).to_contain_text("Down or gone")
     expect(page.locator(".configs .notice")).to_contain_text("broker 2 is down or gone")
+    # What it reported before is not true any more.
+    expect(page.get_by_text("Unknown while the broker is down.")).to_be_visible()
+    expect(page.locator(".big-facts")).to_contain_text("records written\u2013")
 
 
 def test_the_rates_of_the_cluster_are_apart_from_the_client(
@@ -77,7 +84,7 @@ def test_a_broker_that_ends_is_one_line(
     browser: Browser, client: ottla.Client, mock_cluster: MockCluster
 ) -> None:
     mock_cluster.create_topic("wide", partitions=60)
-    with serve(client) as console, open_page(browser, console.url) as page:
+    with serve(client) as console, open_page(browser, console.url, width=NARROW) as page:
         expect(page.locator("#status")).to_have_text("live")
         expect(page.locator(".tile .good")).to_have_count(3)
         mock_cluster.stop_broker(3)
@@ -90,12 +97,36 @@ def test_a_broker_that_ends_is_one_line(
         line.locator("summary").click()
         expect(line.locator("li")).to_have_count(20)
         expect(line.locator("li").first).to_contain_text("wide-")
+        # They have the width of the line.
+        widths = [line.locator(each).first.evaluate("it => it.clientWidth") for each in _PARTS]
+        assert widths[0] == widths[1]
+        row = page.locator(".row")
+        expect(row.locator("small").first).to_have_text("60 under-replicated", use_inner_text=True)
+        assert clipped(page) == []
         go(page, "connections")
         lost = page.locator(".connection.lost[data-broker='3']")
         expect(lost).to_contain_text("cause: ")
         expect(lost).to_contain_text("the broker closed the connection")
         mock_cluster.start_broker(3)
         expect(status).to_have_text("live")
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_partitions_without_a_cell_are_counted(
+    browser: Browser, client: ottla.Client, mock_cluster: MockCluster, width: int
+) -> None:
+    """Regression: the last cell was cut, and the number of the others was out of sight."""
+    mock_cluster.create_topic("few", partitions=6)
+    mock_cluster.create_topic("wide", partitions=1_200)
+    with serve(client) as console, open_page(browser, console.url, width=width) as page:
+        few, wide = page.locator(".row").first, page.locator(".row").last
+        expect(wide.locator(".more")).to_have_text(re.compile(r"^\+ 1,1\d\d$"))
+        expect(few.locator(".more")).to_be_hidden()
+        first_line = "cells => cells.filter(each => each.offsetTop === cells[0].offsetTop).length"
+        seen = wide.locator(".cell").evaluate_all(first_line)
+        assert wide.locator(".more").inner_text() == f"+ {1_200 - seen:,}"
+        assert few.locator(".cell").evaluate_all(first_line) == 6
+        assert clipped(page) == []
 
 
 def test_a_broker_with_too_many_replicas_is_accessible(

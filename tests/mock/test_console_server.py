@@ -8,6 +8,7 @@ import json
 import logging
 import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +25,7 @@ from ottla.console.workers import Workers
 from ottla.errors import ClosedError, ConfigError, StateError
 from ottla.testing import Fault, MockCluster
 from tests.support.console import Stream, post, request
+from tests.support.waiting import wait_until
 
 
 def test_wrong_parameters_are_errors_that_name_them(console: Console, topic: str) -> None:
@@ -78,23 +80,25 @@ def test_json_that_is_no_text_is_refused(client: ottla.Client, text: bytes) -> N
             b'{"group":"billing","to":"latest",' + text + b":1}",
             b'{"group":"billing","to":"latest","deep":[{"a":' + text + b"}]}",
         ):
-            path = "/api/group/reset"
+            path = "/api/change/groups/reset"
             response = request(console, path, method="POST", body=body, headers=headers)
             assert response.status == 400, body
 
 
 def test_changes_need_json_and_permission(console: Console, topic: str) -> None:
     plan = {"group": "billing", "to": "latest", "topics": topic}
-    assert post(console, "/api/group/reset", plan).json["changed"] is False
-    refused = post(console, "/api/group/reset", {**plan, "dry_run": False})
+    assert post(console, "/api/change/groups/reset", plan).json["changed"] is False
+    refused = post(console, "/api/change/groups/reset", {**plan, "dry_run": False})
     assert refused.status == 403
     assert "--allow-changes" in refused.json["message"]
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     body = json.dumps(plan).encode()
     for headers, sent in [(form, body), ({"Content-Type": "application/json"}, b"x" * 70_000)]:
-        response = request(console, "/api/group/reset", method="POST", body=sent, headers=headers)
+        response = request(
+            console, "/api/change/groups/reset", method="POST", body=sent, headers=headers
+        )
         assert response.status == 400
-    assert request(console, "/api/group/reset").status == 405
+    assert request(console, "/api/change/groups/reset").status == 405
 
 
 def test_a_reset_is_planned_then_applied(client: ottla.Client, mock_cluster: MockCluster) -> None:
@@ -103,12 +107,12 @@ def test_a_reset_is_planned_then_applied(client: ottla.Client, mock_cluster: Moc
     mock_cluster.commit("billing", "orders", 0, 3)
     with serve(client, allow_changes=True) as console:
         wanted = {"group": "billing", "to": "latest"}
-        planned = post(console, "/api/group/reset", wanted).json
+        planned = post(console, "/api/change/groups/reset", wanted).json
         [change] = planned["changes"]
         assert (change["before"], change["after"]) == ("3", "10")
         assert mock_cluster.committed("billing") == {("orders", 0): 3}
         confirmed = {**wanted, "dry_run": False, "digest": planned["digest"]}
-        assert post(console, "/api/group/reset", confirmed).json["changed"]
+        assert post(console, "/api/change/groups/reset", confirmed).json["changed"]
         assert mock_cluster.committed("billing") == {("orders", 0): 10}
 
 
@@ -120,7 +124,7 @@ def test_a_change_needs_the_digest_of_its_plan(
     mock_cluster.commit("billing", "orders", 0, 3)
     with serve(client, allow_changes=True) as console:
         wanted = {"group": "billing", "to": "latest"}
-        digest = post(console, "/api/group/reset", wanted).json["digest"]
+        digest = post(console, "/api/change/groups/reset", wanted).json["digest"]
         apply = {**wanted, "dry_run": False}
         attempts: list[tuple[dict[str, Any], int]] = [
             ({}, 400),
@@ -130,18 +134,20 @@ def test_a_change_needs_the_digest_of_its_plan(
             ({"digest": digest, "to": "earliest"}, 409),
         ]
         for given, status in attempts:
-            refused = post(console, "/api/group/reset", {**apply, **given})
+            refused = post(console, "/api/change/groups/reset", {**apply, **given})
             assert refused.status == status, given
         # Somebody has committed since the plan was shown.
         mock_cluster.commit("billing", "orders", 0, 5)
-        refused = post(console, "/api/group/reset", {**apply, "digest": digest})
+        refused = post(console, "/api/change/groups/reset", {**apply, "digest": digest})
         assert refused.status == 409
         assert "the plan has changed" in refused.json["message"]
         assert mock_cluster.committed("billing") == {("orders", 0): 5}
         # Records that arrive do not change it: the end of the log always moves.
-        digest = post(console, "/api/group/reset", wanted).json["digest"]
+        digest = post(console, "/api/change/groups/reset", wanted).json["digest"]
         mock_cluster.append("orders", 0, [b"x"])
-        assert post(console, "/api/group/reset", {**apply, "digest": digest}).json["changed"]
+        assert post(console, "/api/change/groups/reset", {**apply, "digest": digest}).json[
+            "changed"
+        ]
         assert mock_cluster.committed("billing") == {("orders", 0): 11}
 
 
@@ -232,6 +238,26 @@ def test_closing_ends_streams_and_threads(client: ottla.Client) -> None:
     left = {thread.name for thread in threading.enumerate()} - before
     assert not {name for name in left if name.startswith("ottla-console")}
     assert client.topic_names() == []
+
+
+def test_closing_does_not_wait_for_a_cluster_that_does_not_respond(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Regression: it took two seconds, and a line of the log spoke of cancelled tasks."""
+    with (
+        ottla.Client("127.0.0.1:1", connect=False) as unreachable,
+        ThreadPoolExecutor() as pool,
+        serve(unreachable) as console,
+    ):
+        waiting = pool.submit(request, console, "/api/topics")
+        ending = console._server._ending
+        wait_until(lambda: ending._waiting)
+        started = time.monotonic()
+        console.close()
+        assert time.monotonic() - started < 1.5
+        assert waiting.result().status == 503
+        assert waiting.result().json == {"message": "the console was closed"}
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
 
 
 def test_a_console_that_is_closed_at_once_ends_its_application(

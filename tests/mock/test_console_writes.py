@@ -1,4 +1,4 @@
-"""Rates of writes, delays of groups, and leaders that move together: without a browser."""
+"""Rates of writes, delays of groups, and events that become one: without a browser."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from ottla.console.group_samples import Sample, behind
 from ottla.console.leader_moves import LeaderMoves
+from ottla.console.repeated_losses import RepeatedLosses
 from ottla.console.writes import Writes
 
 
@@ -72,3 +73,26 @@ def test_leaders_that_move_together_are_one_event() -> None:
     moves.add(_move(401))
     [later] = moves.take(200.0)
     assert later["kind"] == "leader_changed"
+
+
+def test_attempts_that_fail_alike_are_one_event() -> None:
+    """Regression: each attempt to reach a broker that is down was a line of the time line."""
+    losses = RepeatedLosses()
+
+    def add(kind: str, message: str, number: int, broker: int = 3) -> dict[str, Any]:
+        event = {"kind": kind, "message": message, "broker": broker, "time": float(number)}
+        added = losses.extended(event)
+        losses.numbered(added, number)
+        return added
+
+    assert "replaces" not in add("connection_lost", "reset", 1)
+    assert "replaces" not in add("connection_lost", "refused", 2)
+    assert "replaces" not in add("connection_lost", "refused", 3, broker=2)
+    for number in (4, 5):
+        repeated = add("connection_lost", "refused", number)
+    assert (repeated["count"], repeated["since"], repeated["time"]) == (3, 2.0, 5.0)
+    assert repeated["replaces"] == 4
+    # Once it was reached, another loss is another event.
+    assert "replaces" not in add("connection_opened", "connected", 6)
+    assert "replaces" not in add("connection_lost", "refused", 7)
+    assert add("connection_lost", "refused", 8, broker=2)["count"] == 2

@@ -274,6 +274,20 @@ def test_auto_offset_reset_none_raises(kind: Any, mock_cluster: MockCluster, top
             consumer.poll(timeout=TIMEOUT)
 
 
+def test_a_recreated_topic_is_called_that(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
+    """Regression: it was reported as a position that is not in the log."""
+    fill(mock_cluster, 10, 1)
+    config = {"auto.offset.reset": "none", "metadata.max.age.ms": 100}
+    with kind(mock_cluster.bootstrap, config) as consumer:
+        consumer.assign([(topic, 0)])
+        consumer.seek_to_beginning((topic, 0))
+        assert len(read(consumer, 10)) == 10
+        mock_cluster.delete_topic(topic)
+        mock_cluster.create_topic(topic, partitions=2)
+        with pytest.raises(errors.OffsetError, match="the topic was deleted and recreated"):
+            consumer.poll(timeout=TIMEOUT)
+
+
 def test_invalid_calls_raise(kind: Any, mock_cluster: MockCluster, consumer: Any) -> None:
     call: Callable[[], object]
     for call in (

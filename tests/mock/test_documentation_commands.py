@@ -93,10 +93,12 @@ def runs(line: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def profiles(tmp_path: Path, mock_cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The profiles `default` and `prod`, for lines without an address."""
+    """The profiles `default`, `prod` and `staging`, for lines without an address."""
     file = tmp_path / "profiles.ini"
     servers = f"bootstrap.servers = {mock_cluster.bootstrap}"
-    file.write_text(f"[default]\n{servers}\n[prod]\n{servers}\n", encoding="utf-8")
+    names = ("default", "prod", "staging")
+    sections = "".join(f"[{name}]\n{servers}\n" for name in names)
+    file.write_text(sections, encoding="utf-8")
     monkeypatch.setenv("OTTLA_PROFILES", str(file))
 
 

@@ -89,12 +89,15 @@ def go(page: Page, place: str) -> None:
 
 
 # An element that hides a part of its content horizontally, or that needs to be scrolled sideways.
-# Names of any length end in an ellipsis, and have a title or a page with the whole.
+# Names of any length end in an ellipsis, and have a title or a page with the whole. A row of a list
+# has a fixed height, which its content must not exceed.
 _CLIPPED = """() => [...document.querySelectorAll("main *, header *, nav, nav *")].filter(each => {
   const style = getComputedStyle(each);
   const hides = style.overflowX !== "visible" && style.textOverflow !== "ellipsis";
   const isShown = each.offsetParent !== null && style.position !== "absolute";
-  return hides && isShown && each.clientWidth > 1 && each.scrollWidth > each.clientWidth + 1;
+  const isWide = each.clientWidth > 1 && each.scrollWidth > each.clientWidth + 1;
+  const isHigh = each.matches(".row") && each.scrollHeight > each.clientHeight + 1;
+  return hides && isShown && (isWide || isHigh);
 }).map(each => `${each.tagName}.${each.className}: ${each.textContent.slice(0, 60)}`)"""
 
 

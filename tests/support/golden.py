@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
+from ottla._internal.style import Style
 from ottla.doctor.checks.controllers import MAX_LAG_MS
 from ottla.doctor.facts import facts_from
 from ottla.doctor.findings import EXIT_CODES
 from ottla.doctor.flowchart import box_of, ends_at, flowchart
 from ottla.doctor.render import render
-from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
 from tests.support.jars import REPOSITORY
 

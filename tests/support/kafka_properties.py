@@ -57,6 +57,12 @@ FAST_FAILOVER = {
     "replica.lag.time.max.ms": "5000",
 }
 
+# For tests of ACLs: everyone without a name may do all.
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+
 
 def common(brokers: int, directory: Path, rack: str) -> dict[str, str]:
     """Return the properties of all releases; replication factors are limited to the brokers."""

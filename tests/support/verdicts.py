@@ -9,10 +9,10 @@ import dataclasses
 import re
 from collections.abc import Mapping
 
+from ottla._internal.style import Style
 from ottla.doctor.findings import Finding
 from ottla.doctor.render import render_findings
 from ottla.doctor.report import Report
-from ottla.doctor.tree import Style
 from tests.support.golden import check_golden
 
 

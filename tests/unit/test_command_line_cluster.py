@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from ottla._internal.style import Style
 from ottla.admin import (
     DelegationToken,
     FeaturesDescription,
@@ -17,7 +18,6 @@ from ottla.admin.tables import Table
 from ottla.cli import features, quorum, tokens
 from ottla.cli.output import plain
 from ottla.cli.tables import as_text
-from ottla.doctor.tree import Style
 
 PLAIN = Style(color=False)
 

@@ -63,10 +63,27 @@ def test_defaults_are_those_of_kafka() -> None:
             entry("other", "2", default="1"),
             entry("password", None, secret=True),
             entry("not told by old brokers", "1", "UNKNOWN"),
-        )
+        ),
+        {},
     )
     assert [(each.name, *map(str, each.values)) for each in found] == [
         ("other", "2", "1"),
         ("password", "(secret)", "(unknown)"),
         ("without a default", "x", "(unknown)"),
+    ]
+
+
+def test_what_a_topic_inherits_in_another_unit_is_its_default() -> None:
+    topic = config(entry("retention.ms", "1"), entry("segment.ms", "2"), entry("flush.ms", "3"))
+    broker = config(
+        entry("log.retention.ms", None, DEFAULT),
+        entry("log.retention.minutes", None, DEFAULT),
+        entry("log.retention.hours", "168", DEFAULT),
+        entry("log.roll.hours", "-1", DEFAULT),
+    )
+    found = differences_from_defaults(topic, broker)
+    assert [(each.name, *map(str, each.values)) for each in found] == [
+        ("flush.ms", "3", "(unknown)"),
+        ("retention.ms", "1", "604800000"),
+        ("segment.ms", "2", "-1"),
     ]

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from ottla._internal.style import Style
 from ottla.doctor.cluster_facts import Broker, PartitionCheck
 from ottla.doctor.connection_facts import Address, BrokerView, Endpoint, Step, View
 from ottla.doctor.facts import Facts
@@ -13,7 +14,6 @@ from ottla.doctor.findings import Finding
 from ottla.doctor.flowchart import ends_at, flowchart
 from ottla.doctor.render import render
 from ottla.doctor.report import Report
-from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
 
 A, B = "cluster-a", "cluster-b"

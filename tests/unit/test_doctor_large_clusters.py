@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from ottla._internal.style import Style
 from ottla.doctor.checks.tls_failures import TLS_FAILURES
 from ottla.doctor.cluster_facts import Broker, LogDir, Quorum, Voter
 from ottla.doctor.connection_facts import Address, Endpoint, Step, Tls
@@ -14,7 +15,6 @@ from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 from ottla.doctor.render import render
 from ottla.doctor.report import Report
-from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
 from tests.unit.test_doctor_verdict import endpoint, errors, facts, step
 

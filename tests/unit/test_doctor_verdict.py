@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from ottla._internal.style import Style
 from ottla.doctor.checks.addresses import kind_of
 from ottla.doctor.cluster_facts import Broker, Coordinator, OpenTransaction, PartitionCheck, Topics
 from ottla.doctor.connection_facts import Address, BrokerView, Endpoint, Step, View
@@ -13,7 +14,6 @@ from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
 from ottla.doctor.render import render
 from ottla.doctor.report import Report
-from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
 
 OK = ("TCP", "ApiVersions", "Metadata")

@@ -61,3 +61,15 @@ def test_hidden_modules_are_attributes() -> None:
     assert ottla.doctor is sys.modules["ottla.doctor"]
     with pytest.raises(AttributeError, match="has no attribute 'consumer'"):
         ottla.consumer  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_command_loads_nothing_that_it_does_not_use() -> None:
+    """Commands that are called in loops start in a fraction of a second."""
+    run_python(
+        "import sys\n"
+        "from ottla.cli import build_parser\n"
+        "build_parser('topics').parse_args(['topics', 'list'])\n"
+        "unused = {'asyncio', 'ottla.doctor', 'ottla.admin.asynchronous',\n"
+        "          'ottla.console', 'ottla.cli.groups', 'pyarrow', 'rich'}\n"
+        "assert not unused & sys.modules.keys(), unused & sys.modules.keys()\n"
+    )

@@ -46,33 +46,15 @@ class Admin:
         connect: bool = True,
         **kwargs: Unpack[CommonConfig],
     ) -> Self: ...
-    def list_transactions(
+    def _list_transactions(
         self,
         *,
-        states: Sequence[str] | None = None,
-        producer_ids: Sequence[int] | None = None,
-        running_longer_than: float | None = None,
-        id_pattern: str | None = None,
-        timeout: float | None = None,
-    ) -> list[TransactionListing]:
-        """List the transactional ids of all coordinators (KIP-664), sorted.
-
-        Brokers leave out ids that the principal may not describe.
-
-        Args:
-            states: only these states, by Kafka's names; see ``TransactionListing``. Default: all.
-            producer_ids: only the ids of these producers. Default: all.
-            running_longer_than: only transactions that have been open for more than these seconds
-                (Kafka 3.8 and newer).
-            id_pattern: a regular expression that must match the whole transactional id.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Raises:
-            BrokerError: a broker does not support the request (before Kafka 3.0) or the filter by
-                duration.
-            ConfigError: a state is unknown, or the pattern is invalid.
-            TimeoutError: a broker did not respond in time.
-        """
+        states: Sequence[str] | None,
+        producer_ids: Sequence[int] | None,
+        running_longer_than: float | None,
+        id_pattern: str | None,
+        timeout: float | None,
+    ) -> tuple[list[TransactionListing], list[KafkaError]]: ...
     @overload
     def describe_transactions(
         self,

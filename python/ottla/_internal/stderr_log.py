@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 
 _LOGGER = "ottla"
 # Spark's own format, since the lines appear between Spark's.
@@ -31,15 +32,24 @@ class _Warnings(logging.Handler):
             self.handleError(record)
 
 
-def show_warnings(formatter: logging.Formatter | None = None) -> None:
-    """Start to print warnings, unless another handler is configured. Later calls have no effect."""
+def show_warnings(
+    formatter: logging.Formatter | None = None,
+    is_shown: Callable[[logging.LogRecord], bool] | None = None,
+) -> None:
+    """Start to print warnings, unless another handler is configured. Later calls have no effect.
+
+    Args:
+        formatter: returns the lines. Default: in Spark's format.
+        is_shown: whether a warning is printed. Default: all are.
+    """
     logger = logging.getLogger(_LOGGER)
     if not _has_other_handler() and not any(
         isinstance(handler, _Warnings) for handler in logger.handlers
     ):
-        logger.addHandler(
-            _Warnings(formatter or logging.Formatter(_SPARK_FORMAT, _SPARK_TIME_FORMAT))
-        )
+        handler = _Warnings(formatter or logging.Formatter(_SPARK_FORMAT, _SPARK_TIME_FORMAT))
+        if is_shown is not None:
+            handler.addFilter(is_shown)
+        logger.addHandler(handler)
 
 
 def _has_other_handler() -> bool:

@@ -50,6 +50,11 @@ def join(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def reason(error: Exception) -> str:
+    """Return why an operation failed, without Python's number and repetition of a file's name."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def clean(text: str) -> str:
     """Return a text with its control characters escaped."""
     return "".join(_escaped(text))

@@ -7,8 +7,11 @@ chooses a broker for each (``destinations.py``) and sends them through a ``Call`
 collects their errors.
 """
 
+from typing import TYPE_CHECKING
+
+from ottla._internal.loading import load_later
 from ottla.admin.acls import Acl, AclFilter
-from ottla.admin.clients import Admin, AsyncAdmin
+from ottla.admin.clients import Admin
 from ottla.admin.cluster import BrokerDescription, ClusterDescription
 from ottla.admin.config_resources import ConfigResource
 from ottla.admin.configs import Alteration, Append, ConfigEntry, ConfigSynonym, Subtract
@@ -34,6 +37,9 @@ from ottla.admin.streams_groups import (
 from ottla.admin.tables import PartialList, Table
 from ottla.admin.topics import NewTopic, PartitionDescription, TopicDescription, TopicListing
 from ottla.admin.users import DeletePassword, ScramCredential, SetPassword
+
+if TYPE_CHECKING:
+    from ottla.admin.async_client import AsyncAdmin
 
 __all__ = [
     "Acl",
@@ -87,3 +93,7 @@ def __getattr__(name: str) -> object:
     if name == "PartitionOffset":
         raise AttributeError("ottla.admin.PartitionOffset is ottla.OffsetAndTimestamp now")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = load_later(__name__, {"AsyncAdmin": "async_client"})

@@ -24,6 +24,7 @@ PatternType: TypeAlias = Literal["literal", "prefixed"]
 Permission: TypeAlias = Literal["allow", "deny"]
 
 _ANY = 1
+_CLUSTER = "kafka-cluster"
 _RESOURCE_TYPES = {
     "any": _ANY,
     "topic": 2,
@@ -155,6 +156,15 @@ def _creation(acl: Acl) -> Body:
     for what, value in (("pattern_type", acl.pattern_type), ("permission", acl.permission)):
         if value in {"any", "match"}:
             raise ConfigError(f"{what} is {value!r}: an entry needs a definite one")
+    # Brokers refuse these, too, but only the creation: they do not check a plan.
+    if ":" not in acl.principal:
+        raise ConfigError(
+            f"principal is {acl.principal!r}: expected a type and a name, such as User:alice"
+        )
+    if not acl.resource_name:
+        raise ConfigError("resource_name is empty: name the resource, or give * for any")
+    if acl.resource_type == "cluster" and acl.resource_name != _CLUSTER:
+        raise ConfigError(f"resource_name is {acl.resource_name!r}: the cluster's is {_CLUSTER}")
     return {
         "resource_type": _code(_RESOURCE_TYPES, "resource_type", acl.resource_type),
         "resource_name": acl.resource_name,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ottla._core import error_of_code
+from ottla._internal.text import counted
 from ottla.admin.authorized_operations import operations_of
 from ottla.admin.destinations import ask_controller, metadata
 from ottla.admin.items import error_of, known
@@ -117,5 +118,5 @@ async def plan_unregistration(call: Call, broker_id: int) -> Plan:
         for partition in topic["partitions"]
     )
     state = "not alive" if broker is None or broker.is_fenced else "alive"
-    detail = f"it is {state} and has {replicas} replicas"
+    detail = f"it is {state} and has {counted(replicas, 'replica')}"
     return Plan([PlannedChange("unregister", f"broker {broker_id}", detail)])

@@ -11,10 +11,9 @@ from typing import TypeAlias
 
 from ottla._internal import arguments
 from ottla.admin.config_resources import ConfigResource, body_of, resource_of
-from ottla.admin.items import Results, error_of, settle
+from ottla.admin.items import Results, error_of
 from ottla.admin.named_brokers import to_named_brokers
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
-from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError, KafkaError
 
 _SOURCES = {
@@ -228,39 +227,3 @@ async def alter_configs(
 
     changes = not validate_only
     return await to_named_brokers(call, alterations, _destination, build, read, changes=changes)
-
-
-async def plan_configs(
-    call: Call, alterations: Mapping[ConfigResource, Mapping[str, Alteration]]
-) -> Plan:
-    """Let the brokers check alterations, and return the values before and after."""
-    settle(await alter_configs(call, alterations, validate_only=True), "raise")
-    before = settle(await describe_configs(call, alterations), "raise")
-    changes = []
-    for resource, values in alterations.items():
-        for name, value in values.items():
-            entry = before[resource].get(name)
-            changes.append(
-                PlannedChange(
-                    "alter",
-                    str(resource),
-                    name,
-                    entry.value if entry else None,
-                    _after(entry, value),
-                )
-            )
-    return Plan(changes)
-
-
-def _after(entry: ConfigEntry | None, value: Alteration) -> str | None:
-    elements = [each for each in ((entry and entry.value) or "").split(",") if each]
-    match value:
-        case None:
-            # The value in effect once this resource's own value is gone.
-            return entry.synonyms[1].value if entry and len(entry.synonyms) > 1 else "(default)"
-        case Append(element):
-            return ",".join(dict.fromkeys([*elements, element]))
-        case Subtract(element):
-            return ",".join(each for each in elements if each != element)
-        case _:
-            return value

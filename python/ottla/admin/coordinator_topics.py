@@ -23,15 +23,29 @@ TRANSACTIONS = "__transaction_state"
 _LOOKS = 3
 
 
-async def errors_of(call: Call, topic: str) -> list[KafkaError]:
+async def errors_of(call: Call, topic: str, known: Sequence[KafkaError] = ()) -> list[KafkaError]:
     """Return the error of a coordinator topic's partitions without leader, if there are any.
 
     A topic that does not exist holds nothing, and one that the principal may not describe cannot be
     checked: both have no error.
+
+    Args:
+        call: the call.
+        topic: the coordinator topic.
+        known: the errors of brokers that did not respond. If waiting for them took all the time,
+            the list is known to be incomplete, and the topic is not checked.
+
+    Raises:
+        KafkaError: the topic could not be checked, and there are no known errors.
     """
     errors: list[KafkaError] = []
     for look in range(_LOOKS):
-        [found] = (await metadata(call, [topic]))["topics"]
+        try:
+            [found] = (await metadata(call, [topic]))["topics"]
+        except TimeoutError:
+            if known:
+                break
+            raise
         errors = _errors_in(found)
         if not errors or look == _LOOKS - 1:
             break

@@ -81,7 +81,7 @@ async def list_groups(
                 listings.append(listing)
     # A group that moved between the responses is listed once.
     unique = {each.group_id: each for each in listings}
-    errors += await coordinator_topics.errors_of(call, coordinator_topics.GROUPS)
+    errors += await coordinator_topics.errors_of(call, coordinator_topics.GROUPS, errors)
     return Table(GroupListing, [unique[group] for group in sorted(unique)], errors)
 
 

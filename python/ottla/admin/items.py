@@ -66,9 +66,10 @@ def error_of(
         return None
     parts = (str(item), body.get("error_message"))
     message = ": ".join(part for part in parts if part)
-    return error_of_code(
-        code, message or None, request=(api, resource), maybe_done=maybe_done, **context
-    )
+    # Without the name of what was refused, no command can grant it.
+    needs_topic = code == ErrorCode.TOPIC_AUTHORIZATION_FAILED and not context.get("topic")
+    request = None if needs_topic else (api, resource or "*")
+    return error_of_code(code, message or None, request=request, maybe_done=maybe_done, **context)
 
 
 def known(number: int) -> int | None:

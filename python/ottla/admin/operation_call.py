@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from ottla.errors import InternalError, KafkaError
+from ottla.errors import ConfigError, InternalError, KafkaError
 
 if TYPE_CHECKING:
     from ottla._core import AdminCall, OffsetAndTimestamp
@@ -81,6 +81,9 @@ class Call(ABC):
 
         Returns:
             The responses, in the order of the requests; the error of one in its place.
+
+        Raises:
+            ConfigError: a number is larger than any of Kafka's.
         """
         raw = [
             (
@@ -93,7 +96,12 @@ class Call(ABC):
             )
             for each in requests
         ]
-        responses = await self._send(raw)
+        try:
+            responses = await self._send(raw)
+        except OverflowError as error:
+            # Python's own numbers have no limit.
+            apis = ", ".join(dict.fromkeys(each.api for each in requests))
+            raise ConfigError(f"{apis}: a number is out of range: give one of 64 bits") from error
         return [each if isinstance(each, KafkaError) else Response(*each) for each in responses]
 
     async def ask(self, request: Request) -> Response:

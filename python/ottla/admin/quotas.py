@@ -164,6 +164,8 @@ async def plan_quotas(
     for entity, values in alterations.items():
         for key, value in values.items():
             old = before.get(entity, {}).get(key)
+            if old == value:
+                continue
             shown = None if old is None else plain_number(old)
             after = "(none)" if value is None else plain_number(float(value))
             changes.append(PlannedChange("alter", f"quota of {entity}", key, shown, after))

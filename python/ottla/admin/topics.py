@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ottla._core import error_of_code
 from ottla._internal import arguments
+from ottla._internal.text import counted
 from ottla.admin.authorized_operations import operations_of
 from ottla.admin.destinations import (
     CONTROLLER_TIMEOUT_MS,
@@ -291,7 +292,12 @@ async def plan_topics(call: Call, topics: Iterable[NewTopic]) -> Plan:
             raise error
         detail = ""
         if each.get("num_partitions", -1) > 0:
-            detail = f"{each['num_partitions']} partitions, {each['replication_factor']} replicas"
+            detail = ", ".join(
+                [
+                    counted(each["num_partitions"], "partition"),
+                    counted(each["replication_factor"], "replica"),
+                ]
+            )
         changes.append(PlannedChange("create", f"topic {each['name']}", detail))
     return Plan(changes)
 
@@ -392,7 +398,7 @@ async def plan_deletion(call: Call, names: Iterable[str], ids: Iterable[str]) ->
             results |= dict.fromkeys(ids, error_of_code(ErrorCode.UNKNOWN_TOPIC_ID))
         for topic in found:
             key, name = topic[field], topic["name"]
-            detail = f"{len(topic['partitions'])} partitions"
+            detail = counted(len(topic["partitions"]), "partition")
             planned = PlannedChange("delete", f"topic {name}", detail)
             results[key] = error_of(topic, topic=name or key, api="Metadata") or planned
         return results

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 import ottla
 from ottla._internal.arguments import names
 from ottla._internal.stderr_log import show_warnings
+from ottla._internal.text import reason
 from ottla.cli.argument_parser import Parser, asks_for_json
 from ottla.cli.messages import WarningFormatter, say_error, set_json, text_or_json
 from ottla.cli.options import add_profile
@@ -31,6 +32,7 @@ from ottla.cli.output import one_document
 from ottla.cli.signals import ended_by_signals, signal_of
 from ottla.cli.streams import Replacements, standard_streams
 from ottla.cli.texts import as_utf8, check_arguments
+from ottla.cli.waiting import is_news
 from ottla.errors import ConfigError, KafkaError
 
 _COMMANDS = {
@@ -118,7 +120,7 @@ def _run(argv: Sequence[str]) -> int:
         # A command whose code 1 is a result has another one for errors.
         exit_code = getattr(arguments, "exit_code_of_errors", exit_code)
         # For example, about skipped records: without it, the output would look complete.
-        show_warnings(WarningFormatter())
+        show_warnings(WarningFormatter(), is_news)
         set_json(getattr(arguments, "json", False))
         check_arguments(arguments)
         with one_document():
@@ -134,8 +136,11 @@ def _run(argv: Sequence[str]) -> int:
         # The text is not shown, since it may be a secret.
         message = f"a text cannot be encoded in {error.encoding}: {error.reason}"
         return _fail(message, 2, type(error).__name__)
-    except (KafkaError, OSError) as error:
+    except KafkaError as error:
         return _fail(error, exit_code)
+    except OSError as error:
+        file = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{file}{reason(error)}", exit_code, type(error).__name__)
     return code
 
 

@@ -47,7 +47,9 @@ def _add_resources(parser: argparse.ArgumentParser) -> None:
 
 def _add_filter(parser: argparse.ArgumentParser) -> None:
     _add_resources(parser)
-    parser.add_argument("--principal", help="only entries of this principal, such as User:alice")
+    parser.add_argument(
+        "--principal", type=_principal, help="only entries of this principal, such as User:alice"
+    )
     parser.add_argument("--host", help="only entries for this address")
     parser.add_argument("--operation", help="only entries for this operation, such as read")
     parser.add_argument("--permission", choices=["allow", "deny"], help="only these")
@@ -56,6 +58,14 @@ def _add_filter(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="all entries that apply to the resource: by its full name, a prefix, or *",
     )
+
+
+def _principal(text: str) -> str:
+    # Brokers refuse entries with others, and no entry can match a filter with one.
+    kind, _, name = text.partition(":")
+    if not kind or not name:
+        raise argparse.ArgumentTypeError(f"expected a principal such as User:alice, got {text!r}")
+    return text
 
 
 def _add_list(subcommands: Subcommands) -> None:
@@ -67,7 +77,11 @@ def _add_create(subcommands: Subcommands) -> None:
     parser = add_subcommand(subcommands, "create", run_create, "create entries")
     _add_resources(parser)
     parser.add_argument(
-        "--principal", action="append", required=True, help="such as User:alice or User:*"
+        "--principal",
+        action="append",
+        required=True,
+        type=_principal,
+        help="such as User:alice or User:*",
     )
     permission = parser.add_mutually_exclusive_group(required=True)
     permission.add_argument(

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias, TypedDict, cast
 
+from ottla._internal.text import clean
 from ottla.cli.remedies import remedy_of
 from ottla.errors import KafkaError
 
@@ -46,7 +47,7 @@ class Item(TypedDict, total=False):
         host: the client address of an access control entry.
         operation: the operation of an access control entry.
         permission: whether it allows or denies.
-        subject: a subject of a schema registry.
+        subject: a subject of a schema registry; null for the registry itself.
         version: a version of the subject.
         schema_id: the id of a schema.
         name: the name of anything else.
@@ -74,7 +75,7 @@ class Item(TypedDict, total=False):
     host: str | None
     operation: str | None
     permission: str | None
-    subject: str
+    subject: str | None
     version: int
     schema_id: int
     name: str
@@ -113,9 +114,15 @@ class _Mode:
 
 
 _CODE = re.compile(r"^(?:(?P<detail>.*): )?[A-Z_]{4,} \(-?\d+\): (?P<meaning>.*)$", re.DOTALL)
-_CONTEXT = re.compile(r" \[[^\[\]]*\]$")
+_CONTEXT = re.compile(r" \[[^\[\]]*\](?=$|; did you mean )")
+_SUGGESTION = re.compile(r"; did you mean (?P<name>.+)\?$")
+# A detail that says only what the error is about.
+_IS_NAME = re.compile(
+    r"(?:broker|group|topic|transactional id|user|feature|member|quota of|subject) \S+"
+    r"(?: of group \S+)?"
+)
 # The parts of an error's context that name an item of a command.
-_ITEM = ("topic", "partition", "broker", "address")
+_ITEM = ("topic", "partition", "broker", "address", "subject", "group_id", "transactional_id")
 
 
 def is_json() -> bool:
@@ -241,12 +248,16 @@ def _cause(error: KafkaError, text: str) -> str | None:
             for each in error.attempts
         ]
         return "; ".join(dict.fromkeys(causes))
-    found = _CODE.fullmatch(_CONTEXT.sub("", text))
+    found = _CODE.fullmatch(_SUGGESTION.sub("", _CONTEXT.sub("", text)))
     if found is None:
         return None
-    return found["detail"] or found["meaning"]
+    if found["detail"] and not _IS_NAME.fullmatch(found["detail"]):
+        return found["detail"]
+    return found["meaning"]
 
 
 def _print(text: str, message: Message) -> None:
-    line = json.dumps(message) if _Mode.as_json else f"ottla: {text}"
+    # Names and arguments must not control the terminal.
+    shown = "\n".join(map(clean, text.split("\n")))
+    line = json.dumps(message) if _Mode.as_json else f"ottla: {shown}"
     print(line, file=sys.stderr, flush=True)

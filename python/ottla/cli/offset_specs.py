@@ -12,7 +12,7 @@ from ottla import Admin
 from ottla._internal.text import counted
 from ottla.admin.offsets import OffsetSpec
 from ottla.cli.parsing import parse_ago, parse_partition, parse_time
-from ottla.cli.partial import each_alone
+from ottla.cli.partial import each_alone, split
 from ottla.cli.suggestions import with_topics
 from ottla.errors import ConfigError, KafkaError, UnknownTopicError
 
@@ -62,10 +62,35 @@ def parse_spec(text: str) -> OffsetSpec:
 def offsets_at(
     client: Admin, topic_partitions: Sequence[tuple[str, int]], text: str
 ) -> dict[tuple[str, int], int]:
-    """Return the offsets that an argument means. A time after all records means the end offset."""
+    """Return the offsets that an argument means. A time after all records means the end offset.
+
+    Raises:
+        KafkaError: the first one of a partition whose offset could not be looked up.
+    """
+    found, failed = known_offsets_at(client, topic_partitions, text)
+    for error in failed.values():
+        raise error
+    return found
+
+
+def known_offsets_at(
+    client: Admin, topic_partitions: Sequence[tuple[str, int]], text: str
+) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], KafkaError]]:
+    """Return the offsets as ``offsets_at``, and the errors of those that could not be looked up."""
     if text.isdecimal():
-        return dict.fromkeys(topic_partitions, int(text))
-    found = client.list_offsets(dict.fromkeys(topic_partitions, parse_spec(text)))
-    late = [each for each in topic_partitions if found[each].offset is None]
-    found |= client.list_offsets(dict.fromkeys(late, "latest")) if late else {}
-    return {each: found[each].offset or 0 for each in topic_partitions}
+        return dict.fromkeys(topic_partitions, int(text)), {}
+    specs = dict.fromkeys(topic_partitions, parse_spec(text))
+    found, failed = split(client.list_offsets(specs, errors="return"))
+    late = [topic_partition for topic_partition, each in found.items() if each.offset is None]
+    ends, late_failed = (
+        split(client.list_offsets(dict.fromkeys(late, "latest"), errors="return"))
+        if late
+        else ({}, {})
+    )
+    known = found | ends
+    offsets = {
+        each: known[each].offset or 0
+        for each in topic_partitions
+        if each in known and each not in late_failed
+    }
+    return offsets, failed | late_failed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ottla._internal.text import counted
 from ottla._measurements.leaderless import without_leader
-from ottla.cli.offset_specs import SPEC_HELP, known_partitions, offsets_at
+from ottla.cli.offset_specs import SPEC_HELP, known_offsets_at, known_partitions
 from ottla.cli.parsing import add_partitions
 from ottla.cli.partial import print_errors
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
@@ -54,9 +54,15 @@ def run(arguments: argparse.Namespace) -> int:
         leaderless = without_leader(client, topic_partitions)
         errors += leaderless.values()
         topic_partitions = [each for each in topic_partitions if each not in leaderless]
-        earliest = offsets_at(client, topic_partitions, "earliest")
-        end = offsets_at(client, topic_partitions, "latest")
-        at = offsets_at(client, topic_partitions, arguments.at) if arguments.at else {}
+        looked_up: list[dict[tuple[str, int], int]] = []
+        for spec in ["earliest", "latest", *([arguments.at] if arguments.at else [])]:
+            offsets, failed = known_offsets_at(client, topic_partitions, spec)
+            looked_up.append(offsets)
+            errors += failed.values()
+            # A leader that did not respond is not asked twice.
+            topic_partitions = [each for each in topic_partitions if each not in failed]
+        earliest, end = looked_up[:2]
+        at = looked_up[2] if arguments.at else {}
     found = [
         PartitionOffsets(
             *topic_partition,

@@ -17,19 +17,26 @@ from typing import Any
 
 from ottla import Client
 from ottla._core import config_row_of
+from ottla._internal.style import Style
+from ottla._internal.text import reason
 from ottla.cli.profiles import profile
 from ottla.cli.registry_keys import REGISTRY_URL, registry_key
 from ottla.cli.waiting import report_waiting
-from ottla.doctor.tree import Style
 from ottla.errors import ConfigError
 
+_PROFILE = "a profile with the address and the configuration"
 
-def add_cluster(parser: argparse.ArgumentParser, *, positional: bool = True) -> None:
+
+def add_cluster(
+    parser: argparse.ArgumentParser, *, positional: bool = True, several: bool = False
+) -> None:
     """Add the arguments for the cluster's address and for the configuration.
 
     Args:
         parser: the parser of a command.
         positional: whether the address may be a positional argument. It may not if names are.
+        several: whether ``--profile`` may be repeated. Those that follow the command are then the
+            list ``profiles``.
     """
     where = "host:port, or several with commas"
     if positional:
@@ -51,7 +58,10 @@ def add_cluster(parser: argparse.ArgumentParser, *, positional: bool = True) -> 
         "--config", type=Path, metavar="FILE", help="a properties file, or a TOML file (.toml)"
     )
     # The option may also precede the command. A default here would overwrite that value.
-    add_profile(parser, default=argparse.SUPPRESS)
+    if several:
+        add_profiles(parser)
+    else:
+        add_profile(parser, default=argparse.SUPPRESS)
 
 
 def add_json(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:
@@ -61,11 +71,21 @@ def add_json(parser: argparse.ArgumentParser, description: str = "print JSON") -
 
 def add_profile(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """Add the argument for the profile."""
+    parser.add_argument("--profile", metavar="NAME", default=default, help=_PROFILE)
+
+
+def add_profiles(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for several profiles."""
     parser.add_argument(
         "--profile",
+        dest="profiles",
+        action="append",
+        default=[],
         metavar="NAME",
-        default=default,
-        help="a profile with the address and the configuration",
+        help=f"{_PROFILE}; may be repeated, for several clusters",
+    )
+    parser.add_argument(
+        "--all-profiles", action="store_true", help="all profiles, for their clusters"
     )
 
 
@@ -76,8 +96,14 @@ def record_count(text: str) -> int:
     return int(text)
 
 
-def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
+def configuration(
+    arguments: argparse.Namespace, keys: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return the configuration of a command, without the keys of schemas and their registries.
+
+    Args:
+        arguments: the arguments of the command.
+        keys: the configuration of the profile. Default: that of the arguments.
 
     Raises:
         ConfigError: a file cannot be read, a profile is missing, a -X has no ``=``, or there is no
@@ -93,7 +119,9 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
             put(given, key, value)
     if servers := arguments.bootstrap or arguments.brokers:
         put(given, "bootstrap.servers", servers)
-    own = profile(arguments.profile, has_cluster=_has_cluster(given))
+    own = keys
+    if own is None:
+        own = profile(arguments.profile, has_cluster=_has_cluster(given))
     config: dict[str, Any] = {k: value for k, value in own.items() if registry_key(k) is None}
     for key, value in given.items():
         put(config, key, value)
@@ -105,11 +133,17 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     return config
 
 
-def registry_configuration(arguments: argparse.Namespace) -> dict[str, Any]:
+def registry_configuration(
+    arguments: argparse.Namespace, keys: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return the keys of schemas and their registry of a command that has ``--schema-registry``.
 
     The keys have their full names. If the command line names a cluster or a registry, only a
     profile that it names is used.
+
+    Args:
+        arguments: the arguments of the command.
+        keys: the configuration of the profile. Default: that of the arguments.
 
     Raises:
         ConfigError: as ``configuration``.
@@ -124,7 +158,9 @@ def registry_configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.schema_registry is not None:
         given[REGISTRY_URL] = arguments.schema_registry
     has_place = bool(names_cluster) or REGISTRY_URL in given
-    own = profile(arguments.profile, has_cluster=has_place, warns=False)
+    own = keys
+    if own is None:
+        own = profile(arguments.profile, has_cluster=has_place, warns=False)
     names = {key: registry_key(key) for key in own}
     return {name: own[key] for key, name in names.items() if name is not None} | given
 
@@ -174,7 +210,7 @@ def read_config(path: Path) -> dict[str, Any]:
     try:
         return dict(read_properties(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, ConfigError) as error:
-        raise ConfigError(f"--config {path}: {error}") from error
+        raise ConfigError(f"--config {path}: {reason(error)}") from error
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -188,7 +224,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return dict(_flat(tomllib.loads(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"--config {path}: {error}") from error
+        raise ConfigError(f"--config {path}: {reason(error)}") from error
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -6,6 +6,7 @@ Invariant: an argument that cannot be parsed is an error that names the expected
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta, timezone
@@ -14,6 +15,7 @@ from ottla.errors import ConfigError
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+_CENTURY = 100 * 365 * 86_400.0
 TIME_HELP = "2026-11-24T10:00:00Z, or a number of ms since 1970"
 DURATION_HELP = "such as 90s, 30m, 12h or 7d"
 
@@ -49,6 +51,21 @@ def parse_time(text: str) -> datetime:
         return parsed.astimezone() if parsed.tzinfo is None else parsed
     except (ValueError, OverflowError, OSError):
         raise ConfigError(f"{text!r} is not a time: expected {TIME_HELP}") from None
+
+
+def seconds(least: float) -> Callable[[str], float]:
+    """Return a parser of an argument in seconds, from ``least`` to a century."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= _CENTURY:
+            raise argparse.ArgumentTypeError(f"expected seconds, {least:g} or more, got {text!r}")
+        return value
+
+    return parse
 
 
 def parse_partition(text: str) -> str | tuple[str, int]:

@@ -38,7 +38,7 @@ def add(commands: Subcommands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List the profiles; return the exit code."""
-    found = {name: _servers(keys) for name, keys in read_profiles().items()}
+    found = {name: servers_of_profile(keys) for name, keys in read_profiles().items()}
     value: list[Profile] = [{"name": name, "bootstrap": servers} for name, servers in found.items()]
     rows = [[name, servers] for name, servers in sorted(found.items())]
     lines = [str(path())] if rows else [f"no profiles: {path()} is missing or empty"]
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _servers(keys: Mapping[str, str]) -> str:
+def servers_of_profile(keys: Mapping[str, str]) -> str:
     """Return the addresses of a profile, or hide them if they contain credentials."""
     found = (value for key, value in keys.items() if config_row_of(key) == "bootstrap.servers")
     servers = next(found, "")

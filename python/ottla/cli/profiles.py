@@ -17,9 +17,11 @@ from __future__ import annotations
 import configparser
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from ottla._core import config_row_of, config_rows
+from ottla._internal.text import reason
 from ottla.cli.messages import say
 from ottla.cli.registry_keys import is_registry_secret
 from ottla.errors import ConfigError
@@ -63,7 +65,7 @@ def read_profiles(*, warns: bool = True) -> dict[str, dict[str, str]]:
             "expected [profile] and KEY = VALUE"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"profiles in {file}: {error}") from error
+        raise ConfigError(f"profiles in {file}: {reason(error)}") from error
     profiles = {name: dict(parser[name]) for name in parser.sections()}
     if warns and mode & (stat.S_IRGRP | stat.S_IROTH) and _has_secrets(profiles):
         say(f"{file} has secrets and others can read it: chmod 600", "warning")
@@ -102,7 +104,16 @@ def profile(name: str | None, *, has_cluster: bool, warns: bool = True) -> dict[
     profiles = read_profiles(warns=warns)
     if wanted is None:
         return profiles.get(_DEFAULT, {})
-    if wanted not in profiles:
+    return named_profile(wanted, profiles)
+
+
+def named_profile(name: str, profiles: Mapping[str, dict[str, str]]) -> dict[str, str]:
+    """Return the configuration of a profile of the file.
+
+    Raises:
+        ConfigError: the file has no such profile.
+    """
+    if name not in profiles:
         known = ", ".join(sorted(profiles)) or "none"
-        raise ConfigError(f"profile {wanted} does not exist: {path()} has {known}")
-    return profiles[wanted]
+        raise ConfigError(f"profile {name} does not exist: {path()} has {known}")
+    return profiles[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TypedDict
 
 from ottla.admin import QuotaEntity
@@ -18,9 +19,17 @@ from ottla.cli.resources import (
     print_plan,
     show,
 )
+from ottla.cli.suggestions import unknown
 from ottla.cli.tables import Table
 from ottla.errors import ConfigError
 
+_NAMES = (
+    "producer_byte_rate",
+    "consumer_byte_rate",
+    "request_percentage",
+    "controller_mutation_rate",
+    "connection_creation_rate",
+)
 _QUOTAS = (
     "producer_byte_rate and consumer_byte_rate (bytes per second), request_percentage, "
     "controller_mutation_rate, connection_creation_rate"
@@ -114,12 +123,17 @@ def run_set(arguments: argparse.Namespace) -> int:
         try:
             values[name] = float(number)
         except ValueError:
-            raise ConfigError(f"{name}={number}: expected a number") from None
+            values[name] = math.nan
+        if not math.isfinite(values[name] or 0.0):
+            raise ConfigError(f"{name}={number}: expected a number")
     return _alter(arguments, values)
 
 
 def run_unset(arguments: argparse.Namespace) -> int:
     """Remove quotas; return the exit code."""
+    for name in arguments.quotas:
+        if name not in _NAMES:
+            raise unknown("quota", name, _NAMES)
     return _alter(arguments, dict.fromkeys(arguments.quotas))
 
 

@@ -1,6 +1,7 @@
 """What to do about an error, for programs: the field ``remedy`` of a message.
 
-Invariant: a remedy is a sentence of the error itself, or that of its code; none is guessed.
+Invariant: a remedy is a sentence of the error itself, or that of its code; none is guessed. A name
+like the given one, which exists, comes first.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _OF_CODES = {
     ),
     "DELEGATION_TOKEN_NOT_FOUND": "check the id: ottla tokens list",
 }
+_SUGGESTED = re.compile(r"; did you mean (?P<name>.+)\?$")
 # The last clause of a message says what to do if it begins with a verb, or names a command.
 _CLAUSE = re.compile(
     r"(?:.*(?:; |: ))?(?P<remedy>(?:(?:give|name|expected|use|choose|check|repeat|raise|lower|set|"
@@ -40,6 +42,9 @@ def remedy_of(name: str | None, text: str, *, retriable: bool) -> str | None:
         text: its message, without its context.
         retriable: whether the same command may succeed later.
     """
+    if suggested := _SUGGESTED.search(text):
+        general = f", or {_OF_CODES[name]}" if name in _OF_CODES else ""
+        return f"use {suggested['name']}{general}"
     found = _CLAUSE.fullmatch(text)
     # A message that quotes a command names the resource, too.
     is_exact = found is not None and "`ottla " in found["remedy"]

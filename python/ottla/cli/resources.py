@@ -24,7 +24,7 @@ from ottla.cli.output import (
     print_document,
 )
 from ottla.cli.streams import print_done
-from ottla.cli.suggestions import with_topics
+from ottla.cli.suggestions import with_login, with_topics
 from ottla.cli.tables import Table, print_tables
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import KafkaError
@@ -97,19 +97,25 @@ def _sentence(text: str) -> str:
 
 
 @contextmanager
-def admin(
-    arguments: argparse.Namespace, waiting_for: str = "a response from the cluster"
-) -> Iterator[Admin]:
-    """Yield an ``Admin`` of the cluster that the arguments name; long waits are reported."""
+def admin(arguments: argparse.Namespace, waiting_for: str | None = None) -> Iterator[Admin]:
+    """Yield an ``Admin`` of the cluster that the arguments name; long waits are reported.
+
+    Args:
+        arguments: the arguments of the command.
+        waiting_for: what the command waits for. Default: a response from the cluster.
+    """
     with (
         connect(arguments) as client,
-        report_waiting(lambda: obstacles(client.connections()) or waiting_for),
+        report_waiting(
+            lambda: obstacles(client.connections()) or waiting_for, "a response from the cluster"
+        ),
     ):
         manager = Admin(client)
         try:
             yield manager
         except KafkaError as error:
             with_topics(manager, error)
+            with_login(error)
             raise
 
 
@@ -189,6 +195,20 @@ def report(
             if not is_json():
                 print_done(clean(f"{done} {name(key)}{of}"))
     return code
+
+
+def report_one(item: Item, line: str, *, is_unchanged: bool = False) -> int:
+    """Print that the only item of a command was changed; return the exit code, 0.
+
+    Args:
+        item: the item.
+        line: what was done to it, such as ``deleted subject orders-value``.
+        is_unchanged: whether it was so before.
+    """
+    collect_result(item, None, is_unchanged=is_unchanged)
+    if not is_json():
+        print_done(clean(line))
+    return 0
 
 
 def partition_name(partition: tuple[str, int]) -> str:

@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from ottla._internal.text import reason
 from ottla.cli.options import registry_configuration, settings_of
 from ottla.cli.registry_keys import REGISTRY_URL, registry_key, without_limits
 from ottla.errors import ConfigError
@@ -190,4 +191,4 @@ def _schema(option: str, text: str | None, kind: str) -> str | bytes | int | Non
             return path.read_bytes()
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{option} {text}: {error}") from None
+        raise ConfigError(f"{option} {text}: {reason(error)}") from None

@@ -7,7 +7,6 @@ work has a second at most.
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 import threading
@@ -101,6 +100,9 @@ def run_until_signal(work: Coroutine[Any, Any, None]) -> None:
     Raises:
         Ended: a signal has cancelled the coroutine.
     """
+    # Most commands start faster without it.
+    import asyncio
+
     given: list[int] = []
 
     async def run() -> None:

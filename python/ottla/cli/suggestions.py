@@ -6,8 +6,8 @@ as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from ottla import Admin
 from ottla.error_code import ErrorCode
@@ -65,6 +65,14 @@ def with_topics(client: Admin, error: KafkaError) -> KafkaError:
     return suggest(error, topic, known)
 
 
+def with_login(error: KafkaError) -> KafkaError:
+    """Add how to log in to the error of a connection without a principal that may have tokens."""
+    if error.code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED:
+        advice = "use SASL, but not with a token, or TLS with a client certificate"
+        error.args = (f"{error}: {advice} (security.protocol in --config or --profile)",)
+    return error
+
+
 def check_topics(client: Admin, names: Iterable[str]) -> None:
     """Check that topics exist, as far as the principal may know.
 
@@ -78,13 +86,29 @@ def check_topics(client: Admin, names: Iterable[str]) -> None:
             raise with_topics(client, topic)
 
 
+@contextmanager
+def suggest_group(client: Admin, group: str) -> Iterator[None]:
+    """Add a suggestion to the error of the block if there is no such group."""
+    try:
+        yield
+    except KafkaError as error:
+        if isinstance(error, ConfigError) or error.code == ErrorCode.GROUP_ID_NOT_FOUND:
+            with suppress(KafkaError):
+                names = _groups(client)
+                similar = "" if group in names else suggestion(group, names)
+                error.args = (f"{error}{similar}",)
+        raise
+
+
+def _groups(client: Admin) -> list[str]:
+    return [each.group_id for each in client.list_groups(errors="return", timeout=_TIMEOUT)]
+
+
 def with_groups(client: Admin, failed: Mapping[str, KafkaError]) -> list[KafkaError]:
     """Add suggestions to the errors of groups; return the errors."""
-
-    def known() -> list[str]:
-        return [each.group_id for each in client.list_groups(errors="return", timeout=_TIMEOUT)]
-
-    return [suggest(error, group, known) for group, error in failed.items()]
+    for group, error in failed.items():
+        error.context.setdefault("group_id", group)
+    return [suggest(error, group, lambda: _groups(client)) for group, error in failed.items()]
 
 
 def with_transactional_ids(client: Admin, failed: Mapping[str, KafkaError]) -> list[KafkaError]:
@@ -94,6 +118,8 @@ def with_transactional_ids(client: Admin, failed: Mapping[str, KafkaError]) -> l
         listed = client.list_transactions(errors="return", timeout=_TIMEOUT)
         return [each.transactional_id for each in listed]
 
+    for name, error in failed.items():
+        error.context.setdefault("transactional_id", name)
     return [suggest(error, name, known) for name, error in failed.items()]
 
 

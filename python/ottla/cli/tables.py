@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ottla._internal.style import Style
 from ottla._internal.text import clean
 from ottla.cli.options import style
-from ottla.doctor.tree import Style
 
 # A column is aligned to the right if all of its cells match. Empty cells match, too.
 _NUMBER = re.compile(r"([-+]?\d[\d.,]*( ?(%|[KMGTP]?i?B))?|none)?")

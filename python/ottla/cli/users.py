@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TypedDict
 
-from ottla._internal.text import counted
+from ottla._internal.text import counted, reason
 from ottla.admin import DeletePassword, ScramCredential, SetPassword
 from ottla.cli.resources import (
     Subcommands,
@@ -146,7 +146,7 @@ def _password(arguments: argparse.Namespace) -> str:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"--password-file {file}: {error}") from None
+            raise ConfigError(f"--password-file {file}: {reason(error)}") from None
     if not password:
         raise ConfigError("the password is empty: nothing was changed")
     return password

@@ -11,26 +11,24 @@ token of its URL. It requires ``pip install 'ottla[console]'``.
 
 from __future__ import annotations
 
-import ipaddress
-import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import check_schema_limits
 from ottla._internal import extras
-from ottla._internal.arguments import integer, names, number
-from ottla.errors import ConfigError
+from ottla._internal.arguments import names, number
+from ottla.console.address import Address, address_of
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from ottla.console.server import Server
     from ottla.console.simulation import Simulation
     from ottla.schema import Registry
 
 __all__ = ["Console", "serve"]
-
-_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 
 
 class Console:
@@ -44,15 +42,11 @@ class Console:
         token: the token; None if anyone who can reach the port may use the console.
     """
 
-    def __init__(
-        self, server: Server, host: str, token: str | None, *, is_encrypted: bool = False
-    ) -> None:
+    def __init__(self, server: Server, address: Address) -> None:
         self._server = server
         self.port = server.port
-        self.token = token
-        scheme = "https" if is_encrypted else "http"
-        query = f"?token={token}" if token else ""
-        self.url = f"{scheme}://{_url_host(host)}:{self.port}/{query}"
+        self.token = address.token
+        self.url = address.url(self.port)
 
     def wait(self, *, timeout: float | None = None) -> bool:
         """Wait until the console is closed.
@@ -141,59 +135,50 @@ def serve(
         TypeError: ``client`` or ``schema_registry`` is something else.
     """
     extras.require("the console", "console")
-    if not token and not is_loopback(host):
-        raise ConfigError(
-            f"token: without a token the console listens on loopback only, not at {host}"
-        )
-    port = integer("port", port)
-    if not 0 <= port <= 65_535:
-        raise ConfigError(f"port: expected a number from 0 to 65535, got {port}")
-    allow_hosts = names("allow_hosts", allow_hosts)
+    address = address_of(
+        host=host,
+        port=port,
+        allow_hosts=allow_hosts,
+        token=token,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+    )
     cluster_arguments = names("cluster_arguments", cluster_arguments)
     # The packages of the extra are imported here, not with ottla.
-    from ottla.console.access import new_token
-    from ottla.console.group_survey import GroupSurvey
-    from ottla.console.observer import Observer
-    from ottla.console.routes.context import Context
-    from ottla.console.server import Server, listen
-    from ottla.console.source import Source
-    from ottla.console.survey import Survey
-    from ottla.console.tls import server_context
-    from ottla.console.workers import Workers
+    from ottla.console.app import application
+    from ottla.console.routes.context import context_of
 
-    if tls_key is not None and tls_cert is None:
-        raise ConfigError("tls_key has no effect without tls_cert: name the certificate, too")
-    tls = None if tls_cert is None else server_context(tls_cert, tls_key)
     if schema_limits is not None:
         check_schema_limits(schema_limits)
-    registry = _registry(schema_registry)
-    source = Source(client)
-    observer, workers = Observer(source), Workers()
-    context = Context(
-        source,
-        observer,
-        workers,
-        Survey(source, observer, workers),
-        GroupSurvey(source.admin, workers),
-        allow_changes,
-        registry=registry,
+    context = context_of(
+        client,
+        allow_changes=allow_changes,
+        registry=_registry(schema_registry),
         limits=schema_limits,
         arguments=cluster_arguments,
         simulation=simulation,
     )
-    secret = new_token() if token else None
-    hosts = frozenset([*_hosts(host), *allow_hosts])
-    server = Server(
-        context,
-        listen(host, port),
-        token=secret,
-        hosts=hosts,
-        # The machine may have any IP address.
-        any_address=not is_loopback(host),
-        tls=tls,
-    )
+    return serve_application(application(context), context.observer.close, address)
+
+
+def serve_application(
+    application: ASGIApp, end_streams: Callable[[], Coroutine[Any, Any, None]], address: Address
+) -> Console:
+    """Serve a console's application.
+
+    Args:
+        application: the application.
+        end_streams: ends the streams of its pages. It is called in the application's event loop.
+        address: the address.
+
+    Raises:
+        ConfigError: the port is taken.
+    """
+    from ottla.console.server import Server, listen
+
+    server = Server(application, end_streams, listen(address.host, address.port), address)
     server.start()
-    return Console(server, host, secret, is_encrypted=tls is not None)
+    return Console(server, address)
 
 
 def _registry(given: object) -> Registry | None:
@@ -206,29 +191,3 @@ def _registry(given: object) -> Registry | None:
         return Registry(given)
     kind = type(given).__name__
     raise TypeError(f"schema_registry is of type {kind}: expected ottla.schema.Registry, or a URL")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address."""
-    if host.casefold() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _hosts(host: str) -> list[str]:
-    """Return the names under which a console that listens at an address may be used."""
-    names = [*_LOOPBACK_NAMES, host]
-    if not is_loopback(host):
-        # These names also apply if it listens at all addresses.
-        names += [socket.gethostname(), socket.getfqdn()]
-    return names
-
-
-def _url_host(host: str) -> str:
-    """Return the host of the URL to open."""
-    if host in {"", "0.0.0.0", "::"}:  # noqa: S104 - all addresses
-        return socket.gethostname()
-    return f"[{host}]" if ":" in host else host

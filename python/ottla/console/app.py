@@ -6,8 +6,8 @@ Invariant: the observer runs as long as the application does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 from anyio.to_thread import current_default_thread_limiter
@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -50,21 +50,14 @@ def application(context: Context) -> Starlette:
     """Return the application over one client."""
 
     @asynccontextmanager
-    async def observe(_: Starlette) -> AsyncIterator[None]:
-        # The limit belongs to this event loop, and does not change the application's own.
-        current_default_thread_limiter().total_tokens = _FILE_THREADS
-        task = asyncio.ensure_future(context.observer.run())
-        try:
-            with simulation.commentary(context):
-                yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await task
-            context.workers.close()
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        limit_threads()
+        async with observed(context):
+            yield
 
-    return Starlette(
-        routes=[
+    return starlette(
+        [
+            static(),
             *_routes(context),
             *topics.routes(context),
             *brokers.routes(context),
@@ -76,20 +69,61 @@ def application(context: Context) -> Starlette:
             *access_control.routes(context),
             *simulation.routes(context),
         ],
+        lifespan,
+    )
+
+
+def starlette(
+    routes: Sequence[BaseRoute],
+    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None,
+) -> Starlette:
+    """Return an application with the console's responses to errors."""
+    return Starlette(
+        routes=routes,
         middleware=[Middleware(Utf8Only)],
         exception_handlers={
             KafkaError: responses.on_kafka_error,
             HTTPException: responses.on_http_error,
             Exception: responses.on_failure,
         },
-        lifespan=observe,
+        lifespan=lifespan,
     )
 
 
-def _routes(context: Context) -> list[BaseRoute]:
-    async def page(_: Request) -> Response:
-        return FileResponse(STATIC / "index.html", headers=_REVALIDATE)
+def limit_threads() -> None:
+    """Limit the threads that read files, in this event loop and not in the application's own."""
+    current_default_thread_limiter().total_tokens = _FILE_THREADS
 
+
+@asynccontextmanager
+async def observed(context: Context) -> AsyncIterator[None]:
+    """Observe a cluster in the ``async with`` block."""
+    task = asyncio.ensure_future(context.observer.run())
+    try:
+        with simulation.commentary(context):
+            yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await task
+        context.workers.close()
+
+
+def static() -> BaseRoute:
+    """Return the route of the files of the pages."""
+    return Mount("/static", StaticFiles(directory=STATIC))
+
+
+def page_route(name: str = "index.html") -> BaseRoute:
+    """Return the route of a page."""
+
+    async def page(_: Request) -> Response:
+        return FileResponse(STATIC / name, headers=_REVALIDATE)
+
+    return Route("/", page)
+
+
+def _routes(context: Context) -> list[BaseRoute]:
     async def about(_: Request) -> Response:
         return JSONResponse(
             {
@@ -99,21 +133,13 @@ def _routes(context: Context) -> list[BaseRoute]:
                 "allow_changes": context.allow_changes,
                 "has_registry": context.registry is not None,
                 "simulation": context.simulation is not None,
+                "cluster": context.name,
             }
         )
 
     async def stream(_: Request) -> Response:
         if context.observer.pages >= MAX_PAGES:
             return responses.problem(503, f"{MAX_PAGES} pages are open: close some")
-        return StreamingResponse(
-            context.observer.stream(),
-            media_type="text/event-stream",
-            headers={"cache-control": "no-store"},
-        )
+        return responses.event_stream(context.observer.stream())
 
-    return [
-        Route("/", page),
-        Route("/api/about", about),
-        Route("/api/stream", stream),
-        Mount("/static", StaticFiles(directory=STATIC)),
-    ]
+    return [page_route(), Route("/api/about", about), Route("/api/stream", stream)]

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import webbrowser
+from collections.abc import Mapping
 from contextlib import ExitStack
 from html import escape
 from pathlib import Path
@@ -22,15 +23,15 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from ottla import Client
 from ottla._internal import extras
 from ottla.cli.messages import say
-from ottla.cli.options import add_cluster, add_json, configuration, registry_configuration
+from ottla.cli.options import add_cluster, add_json, configuration
 from ottla.cli.output import print_document
-from ottla.cli.registry_keys import REGISTRY_URL, without_limits
+from ottla.cli.parsing import seconds
+from ottla.console.profiles import cluster_arguments, clusters, registry_of, selected
 from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
     from ottla.console import Console
     from ottla.console.simulation import Simulation
-    from ottla.schema import Registry
 
 # The longest delay, in seconds, before Ctrl-C takes effect.
 _INTERVAL = 0.2
@@ -52,10 +53,11 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "console",
         help="show the cluster in a browser, as this client sees it",
         description="Serve a page that shows the cluster as a client sees it: leaders, "
-        "connections, rates, groups and messages. Needs pip install 'ottla[console]'. It listens "
+        "connections, rates, groups and messages. Several profiles make one console of their "
+        "clusters. Needs pip install 'ottla[console]'. It listens "
         "on loopback, and the address that it prints has a token. Ctrl-C ends it.",
     )
-    add_cluster(parser)
+    add_cluster(parser, several=True)
     parser.add_argument("--port", type=int, default=0, help="the port (any free one)")
     parser.add_argument(
         "--host",
@@ -107,7 +109,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     add_json(parser, "print the address as JSON")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    parser.add_argument("--for", dest="seconds", type=float, help="exit after this many seconds")
+    parser.add_argument(
+        "--for", dest="seconds", type=seconds(0), help="exit after this many seconds"
+    )
     parser.set_defaults(run=run)
 
 
@@ -117,38 +121,10 @@ def run(arguments: argparse.Namespace) -> int:
         extras.require("ottla console", "console")
     except extras.MissingExtraError as error:
         raise ConfigError(str(error)) from None
-    from ottla.console import is_loopback, serve
+    from ottla.console.address import is_loopback
 
     with ExitStack() as stack:
-        simulation = None
-        if arguments.simulate is None:
-            # The console also shows an unreachable cluster.
-            client: Any = stack.enter_context(
-                Client(config=configuration(arguments), connect=False)
-            )
-            cluster_arguments = _cluster_arguments(arguments)
-        else:
-            simulation = stack.enter_context(_simulation(arguments))
-            client = simulation.producer
-            cluster_arguments = ["-b", simulation.mock.bootstrap]
-        registry, limits = _registry(arguments)
-        console = stack.enter_context(
-            serve(
-                client,
-                port=arguments.port,
-                host=arguments.host,
-                # A mock cluster may always be changed.
-                allow_changes=arguments.allow_changes or simulation is not None,
-                allow_hosts=arguments.allow_host,
-                token=not arguments.no_token,
-                schema_registry=registry,
-                schema_limits=limits,
-                cluster_arguments=cluster_arguments,
-                simulation=simulation,
-                tls_cert=arguments.tls_cert,
-                tls_key=arguments.tls_key,
-            )
-        )
+        console = serve_clusters(arguments, stack)
         if arguments.json:
             print_document(ConsoleAddress(url=console.url))
             sys.stdout.flush()
@@ -168,44 +144,93 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def serve_clusters(arguments: argparse.Namespace, stack: ExitStack) -> Console:
+    """Serve the cluster of the arguments, or those of several profiles, until the stack closes.
+
+    Raises:
+        ConfigError: an argument is wrong.
+    """
+    _check_simulation(arguments)
+    if profiles := selected(arguments):
+        return _serve_several(arguments, profiles, stack)
+    return _serve_one(arguments, stack)
+
+
+def _serve_one(arguments: argparse.Namespace, stack: ExitStack) -> Console:
+    from ottla.console import serve
+
+    simulation = None
+    if arguments.simulate is None:
+        # The console also shows an unreachable cluster.
+        client: Any = stack.enter_context(Client(config=configuration(arguments), connect=False))
+        words = cluster_arguments(arguments)
+    else:
+        simulation = stack.enter_context(_simulation(arguments))
+        client = simulation.producer
+        words = ["-b", simulation.mock.bootstrap]
+    registry, limits = registry_of(arguments)
+    console = serve(
+        client,
+        # A mock cluster may always be changed.
+        allow_changes=arguments.allow_changes or simulation is not None,
+        schema_registry=registry,
+        schema_limits=limits,
+        cluster_arguments=words,
+        simulation=simulation,
+        **_address(arguments),
+    )
+    return stack.enter_context(console)
+
+
+def _serve_several(
+    arguments: argparse.Namespace, profiles: Mapping[str, Mapping[str, str]], stack: ExitStack
+) -> Console:
+    from ottla.console import serve_application
+    from ottla.console.address import address_of
+    from ottla.console.clusters import Clusters
+
+    served = Clusters(clusters(arguments, profiles), allow_changes=arguments.allow_changes)
+    stack.callback(served.close)
+    address = address_of(**_address(arguments))
+    console = serve_application(served.application(), served.end_streams, address)
+    return stack.enter_context(console)
+
+
+def _address(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of ``serve`` that are the address of the console."""
+    return {
+        "host": arguments.host,
+        "port": arguments.port,
+        "allow_hosts": arguments.allow_host,
+        "token": not arguments.no_token,
+        "tls_cert": arguments.tls_cert,
+        "tls_key": arguments.tls_key,
+    }
+
+
 def _simulation(arguments: argparse.Namespace) -> Simulation:
+    from ottla.console.simulation import Simulation
+
+    return Simulation(arguments.simulate)
+
+
+def _check_simulation(arguments: argparse.Namespace) -> None:
+    """Check that no argument names a cluster if there is a simulation."""
+    if arguments.simulate is None:
+        return
     given = {
         "BOOTSTRAP": arguments.bootstrap,
         "-b": arguments.brokers,
         "-X": arguments.settings,
         "--config": arguments.config,
-        "--profile": arguments.profile,
+        "--profile": arguments.profile or arguments.profiles,
+        "--all-profiles": arguments.all_profiles,
     }
     for name, value in given.items():
         if value:
             raise ConfigError(
                 f"--simulate has a cluster of its own: leave out {name}, or leave out --simulate"
             )
-    from ottla.console.simulation import Simulation
-
-    return Simulation(arguments.simulate)
-
-
-def _registry(arguments: argparse.Namespace) -> tuple[Registry | None, dict[str, Any]]:
-    """Return the schema registry, and the limits of schemas."""
-    config, limits = without_limits(registry_configuration(arguments))
-    if REGISTRY_URL not in config:
-        return None, limits
-    from ottla.schema import Registry
-
-    return Registry(config), limits
-
-
-def _cluster_arguments(arguments: argparse.Namespace) -> list[str]:
-    """Return the arguments for the commands that pages offer to copy, without -X (secrets)."""
-    words = []
-    if servers := arguments.bootstrap or arguments.brokers:
-        words += ["-b", servers]
-    if arguments.config is not None:
-        words += ["--config", str(arguments.config)]
-    if arguments.profile is not None:
-        words += ["--profile", arguments.profile]
-    return words
 
 
 def _wait(console: Console, seconds: float | None) -> None:

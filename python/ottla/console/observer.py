@@ -19,6 +19,7 @@ from ottla import AsyncEvents
 from ottla.console import samples
 from ottla.console.events import KEEP_ALIVE, server_sent_event
 from ottla.console.leader_moves import LeaderMoves
+from ottla.console.repeated_losses import RepeatedLosses
 from ottla.console.source import Source
 from ottla.console.topology import Topology
 from ottla.errors import ClosedError, KafkaError, described
@@ -34,7 +35,7 @@ _REFRESH_INTERVAL = 2.0
 # its evaluation took, so that it uses at most a twentieth of a core.
 _REFRESH_PAUSE = 20
 _REFRESH_TIMEOUT = 5.0
-_CLOSED = {"message": "the client was closed"}
+_CLOSED = "the client was closed"
 # Seconds in which leaders that move together are collected.
 _MOVES_INTERVAL = 0.3
 # Seconds between comments, which keep an idle stream open and detect a page that is gone.
@@ -51,11 +52,15 @@ class Observer:
     def __init__(self, source: Source) -> None:
         self._source = source
         self.topology: Topology | None = None
+        self.problem: str | None = None
+        self.refreshed: float | None = None
+        """The time of the newest metadata, or of the problem, in seconds since 1970."""
         self._newest: dict[str, tuple[int, str]] = {}
         self._events: deque[tuple[int, dict[str, Any]]] = deque(maxlen=KEPT_EVENTS)
         # A page that was opened before the console was restarted only accepts higher numbers.
         self._number = int(time.time() * 1000)
         self._moves = LeaderMoves()
+        self._losses = RepeatedLosses()
         self._changed = asyncio.Condition()
         self._opened = asyncio.Event()
         self._pages = 0
@@ -77,9 +82,7 @@ class Observer:
         except Exception as error:
             # Without a message, the pages would wait for ever. The log has the traceback.
             _log.exception("the console has stopped observing its client")
-            await self.publish(
-                "problem", {"message": f"the console has failed: {described(error)}"}
-            )
+            await self._report(f"the console has failed: {described(error)}")
             raise
         finally:
             for task in tasks:
@@ -131,6 +134,11 @@ class Observer:
                 self._newest[kind] = (self._number, text)
                 self._changed.notify_all()
 
+    async def _report(self, problem: str | None) -> None:
+        """Publish what is wrong with the cluster or the client; None if nothing is."""
+        self.problem, self.refreshed = problem, time.time()
+        await self.publish("problem", None if problem is None else {"message": problem})
+
     async def add_event(self, event: dict[str, Any]) -> None:
         """Add an event to the time line. ``replaces`` is the number of one that it extends."""
         async with self._changed:
@@ -159,14 +167,16 @@ class Observer:
                     if event.kind == "leader_changed":
                         self._moves.add(samples.event(event))
                     else:
-                        await self.add_event(samples.event(event))
+                        added = self._losses.extended(samples.event(event))
+                        await self.add_event(added)
+                        self._losses.numbered(added, self._number)
             except ClosedError:
                 pass
             except KafkaError as error:
-                await self.publish("problem", {"message": str(error)})
+                await self._report(str(error))
                 await asyncio.sleep(_REFRESH_INTERVAL)
                 continue
-            await self.publish("problem", _CLOSED)
+            await self._report(_CLOSED)
             return
 
     async def _sample(self) -> None:
@@ -196,13 +206,13 @@ class Observer:
                 all_topics=True, refresh=True, timeout=_REFRESH_TIMEOUT
             )
         except ClosedError:
-            await self.publish("problem", _CLOSED)
+            await self._report(_CLOSED)
             return
         except KafkaError as error:
-            await self.publish("problem", {"message": f"no metadata: {error}"})
+            await self._report(f"no metadata: {error}")
             return
         started = time.perf_counter()
         self.topology = Topology(cluster)
         self._evaluation_time = time.perf_counter() - started
         await self.publish("cluster", self.topology.to_json())
-        await self.publish("problem", None)
+        await self._report(None)

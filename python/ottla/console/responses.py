@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from ottla import errors
 from ottla.cli.messages import error_message
@@ -42,6 +43,12 @@ class JSONResponse(Response):
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         # Only strings can contain characters that UTF-8 cannot encode.
         return text.encode(errors="backslashreplace")
+
+
+def event_stream(events: AsyncIterator[str]) -> Response:
+    """Return a response of server-sent events."""
+    headers = {"cache-control": "no-store"}
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
 def problem(status: int, message: str) -> Response:

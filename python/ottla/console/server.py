@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 import threading
+from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from ottla.console import connections
 from ottla.console.access import Access
-from ottla.console.app import application
+from ottla.console.address import Address, is_loopback
+from ottla.console.ending import Ending
 from ottla.console.protocol import protocol_of
-from ottla.console.routes.context import Context
 from ottla.console.tls import secured
 from ottla.errors import ConfigError, InternalError, described
 
@@ -85,32 +86,30 @@ class Server:
     """A running server.
 
     Args:
-        context: the context of the routes.
+        application: the application.
+        end_streams: ends the streams of its pages, in the server's event loop.
         listening: the socket.
-        token: the token; None admits anyone who can reach the port.
-        hosts: the host names under which it may be used.
-        any_address: whether any IP address is allowed, too.
-        tls: the TLS context of its connections; None for plaintext.
+        address: the names of the address, its token, and its TLS.
     """
 
     def __init__(
         self,
-        context: Context,
+        application: ASGIApp,
+        end_streams: Callable[[], Coroutine[Any, Any, None]],
         listening: socket.socket,
-        *,
-        token: str | None,
-        hosts: frozenset[str],
-        any_address: bool,
-        tls: ssl.SSLContext | None = None,
+        address: Address,
     ) -> None:
-        self._context = context
+        self._end_streams = end_streams
         self._socket = listening
         self.port: int = listening.getsockname()[1]
+        tls = address.tls
+        self._ending = Ending(application)
         app = Access(
-            application(context),
-            token=token,
-            hosts=hosts,
-            any_address=any_address,
+            self._ending,
+            token=address.token,
+            hosts=address.names,
+            # The machine may have any IP address.
+            any_address=not is_loopback(address.host),
             port=self.port,
             is_encrypted=tls is not None,
         )
@@ -168,11 +167,15 @@ class Server:
             # A peer that does not read its response would keep its connection open.
             self._connections.close()
 
+    async def _end_responses(self) -> None:
+        self._ending.end()
+        await self._end_streams()
+
     def close(self) -> None:
         """End the server. Closing a closed one has no effect."""
         self._server.should_exit = True
         if self._loop is not None and self._thread.is_alive():
-            end = self._context.observer.close()
+            end = self._end_responses()
             try:
                 asyncio.run_coroutine_threadsafe(end, self._loop)
             except RuntimeError:  # the loop has just ended

@@ -7,12 +7,13 @@ a broker that does not respond hides nothing of the others.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from ottla._measurements.write_samples import end_offsets, log_dirs, replica_sizes
 from ottla.admin import ConfigEntry, ConfigResource, LogDirDescription
+from ottla.admin.topic_defaults import BROKER_KEYS, inherited_value
 from ottla.console import workers as cadences
 from ottla.console.observer import Observer
 from ottla.console.source import Source
@@ -27,6 +28,8 @@ _T = TypeVar("_T")
 _SOON = 1.0
 # The timeout of a call in seconds: waiting calls occupy the console's few threads.
 TIMEOUT = 8.0
+# The source of a value that somebody has set for this very topic or broker.
+_OWN = {"topic": "DYNAMIC_TOPIC_CONFIG", "broker": "DYNAMIC_BROKER_CONFIG"}
 
 
 class Survey:
@@ -117,18 +120,36 @@ class Survey:
 
     def _configs(self, resource: ConfigResource) -> list[dict[str, Any]]:
         found = self._admin.describe_configs([resource], timeout=TIMEOUT)[resource]
-        rows = [_config(entry) for entry in found.values()]
+        rows = [_config(resource, entry) for entry in found.values()]
+        unknown = [each for each in rows if each["is_set"] and each["default"] is None]
+        if resource.type == "topic" and any(each["name"] in BROKER_KEYS for each in unknown):
+            broker = self._inherited()
+            for each in unknown:
+                each["default"] = inherited_value(each["name"], broker)
         return sorted(rows, key=lambda row: (not row["is_set"], row["name"]))
 
+    def _inherited(self) -> Mapping[str, ConfigEntry]:
+        """Return what topics inherit of a broker in another unit; nothing if it is unknown."""
+        with suppress(KafkaError):
+            broker = self._admin.describe_cluster(timeout=_SOON).brokers[0]
+            resource = ConfigResource("broker", str(broker.id))
+            return self._admin.describe_configs([resource], timeout=_SOON)[resource]
+        return {}
 
-def _config(entry: ConfigEntry) -> dict[str, Any]:
+
+def _config(resource: ConfigResource, entry: ConfigEntry) -> dict[str, Any]:
     default = [each.value for each in entry.synonyms if each.source == "DEFAULT_CONFIG"]
+    is_set = entry.source not in {"DEFAULT_CONFIG", "UNKNOWN"}
+    if default == [entry.value] and entry.source != _OWN[resource.type]:
+        # Nothing differs, such as min.insync.replicas, which Kafka itself sets for all brokers to
+        # its default (KIP-966), or a line of server.properties.
+        is_set = False
     return {
         "name": entry.name,
         "value": entry.value,
         "default": default[0] if default and not entry.is_sensitive else None,
         "source": entry.source.removesuffix("_CONFIG").replace("_", " ").lower(),
-        "is_set": entry.source not in {"DEFAULT_CONFIG", "UNKNOWN"},
+        "is_set": is_set,
         "is_sensitive": entry.is_sensitive,
     }
 

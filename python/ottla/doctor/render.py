@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ottla._internal.style import Style
 from ottla._internal.text import clean, counted
 from ottla.doctor.checks.replicas import below_minimum
 from ottla.doctor.cluster_facts import Broker, PartitionCheck
@@ -16,7 +17,7 @@ from ottla.doctor.connection_facts import Endpoint, Step
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 from ottla.doctor.step_details import is_contradicted, step_result
-from ottla.doctor.tree import Node, Style, paragraph, tree
+from ottla.doctor.tree import Node, paragraph, tree
 
 # Partitions of one broker that are shown; the others are only counted.
 _PARTITIONS = 5

@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from ottla._internal.style import Style
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
 from ottla.doctor.render import render
-from ottla.doctor.tree import Style
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, field
 
+from ottla._internal.style import Style
 from ottla._internal.text import clean
 
 WIDTH = 80
@@ -16,33 +17,6 @@ WIDTH = 80
 _NOTES = 32
 # A note with less room than this begins on a line of its own.
 _NARROW = 30
-_COLORS = {"ok": "32", "bad": "31", "warning": "33", "faint": "2", "bold": "1"}
-
-
-@dataclass(frozen=True)
-class Style:
-    """How to format a report.
-
-    Attributes:
-        color: use terminal colours.
-        ascii: use ASCII characters only.
-        verbose: show every step of every broker; otherwise, healthy brokers of a large cluster
-            share a line.
-    """
-
-    color: bool = False
-    ascii: bool = False
-    verbose: bool = False
-
-    def paint(self, name: str, text: str) -> str:
-        """Return the text in a named colour, if colours are on."""
-        return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.color else text
-
-    def mark(self, ok: bool) -> str:
-        """Return the mark for success or failure."""
-        if ok:
-            return self.paint("ok", "ok" if self.ascii else "✓")
-        return self.paint("bad", "NO" if self.ascii else "✗")
 
 
 @dataclass

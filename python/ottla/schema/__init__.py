@@ -4,8 +4,8 @@ A format is an argument of ``poll_arrow`` and ``scan``, and a deserializer of a 
 
     registry = ottla.schema.Registry("http://registry:8081")
     value = ottla.schema.Avro(registry)
-    batch = consumer.poll_arrow(value=value)
-    frame = polars.DataFrame(ottla.scan("orders", "kafka:9092", value=value)).unnest("value")
+    batch = consumer.poll_arrow(value_format=value)
+    frame = polars.DataFrame(ottla.scan("orders", "kafka:9092", value_format=value)).unnest("value")
     consumer = ottla.Consumer("kafka:9092", topics=["orders"], value_deserializer=value)
     for record in consumer.poll(timeout=1.0):
         print(record.value["customer"]["name"])
@@ -15,7 +15,8 @@ Protobuf, without a registry: with the class that protoc generated, or the text 
     from orders_pb2 import Order
 
     value = ottla.schema.Protobuf(schema=Order, wire_format="none")
-    reader = pyarrow.RecordBatchReader.from_stream(ottla.scan("orders", "kafka:9092", value=value))
+    batches = ottla.scan("orders", "kafka:9092", value_format=value)
+    reader = pyarrow.RecordBatchReader.from_stream(batches)
     value = ottla.schema.Protobuf(
         schema=pathlib.Path("orders.proto").read_text(),
         message="shop.Order",
@@ -27,13 +28,13 @@ JSON, with a JSON Schema, an Arrow type, or a type inferred from the first recor
 
     order = pyarrow.schema({"id": pyarrow.int64(), "at": pyarrow.timestamp("us", "UTC")})
     value = ottla.schema.Json(schema=order, wire_format="none")
-    batch = consumer.poll_arrow(value=value)
+    batch = consumer.poll_arrow(value_format=value)
 
     with ottla.Consumer("kafka:9092", auto_offset_reset="earliest") as consumer:
         consumer.assign([("orders", 0)])
         inferred = ottla.schema.infer_json(consumer.poll_arrow(timeout=10.0))
     value = ottla.schema.Json(schema=inferred, wire_format="none")
-    frame = polars.DataFrame(ottla.scan("orders", "kafka:9092", value=value)).unnest("value")
+    frame = polars.DataFrame(ottla.scan("orders", "kafka:9092", value_format=value)).unnest("value")
 
 A format encodes, too: as a serializer of a producer, and in ``send_batch`` of typed Arrow columns:
 

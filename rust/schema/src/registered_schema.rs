@@ -3,6 +3,7 @@
 //! Invariant: references are resolved, so a schema can be compiled without its registry. They form a graph without
 //! cycles.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -72,5 +73,24 @@ impl RegisteredSchema {
     #[must_use]
     pub fn new(schema_type: SchemaType, text: impl Into<Arc<str>>) -> Self {
         Self { schema_type, text: text.into(), references: Vec::new() }
+    }
+
+    /// The schemas that this one refers to, directly or through others, by different names: each once, and after those
+    /// that it refers to itself.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<&SchemaReference> {
+        let (mut seen, mut ordered) = (HashSet::new(), Vec::new());
+        // With whether what it refers to comes before it already.
+        let mut waiting: Vec<(&SchemaReference, bool)> =
+            self.references.iter().rev().map(|reference| (reference, false)).collect();
+        while let Some((reference, is_ready)) = waiting.pop() {
+            if is_ready {
+                ordered.push(reference);
+            } else if seen.insert(&*reference.name) {
+                waiting.push((reference, true));
+                waiting.extend(reference.schema.references.iter().rev().map(|inner| (inner, false)));
+            }
+        }
+        ordered
     }
 }

@@ -43,8 +43,9 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
             running_longer_than: only transactions that have been open for more than these seconds
                 (Kafka 3.8 and newer).
             id_pattern: a regular expression that must match the whole transactional id.
-            errors: what to do if ids may be missing, since a partition of ``__transaction_state``
-                has no leader: ``"raise"`` the error, or ``"return"`` it in ``errors`` of the list.
+            errors: what to do if ids may be missing, since a broker did not respond or a partition
+                of ``__transaction_state`` has no leader: ``"raise"`` the error, or ``"return"`` it
+                in ``errors`` of the list.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
@@ -59,7 +60,7 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
             TimeoutError: a broker did not respond in time.
         """
         check_item_errors(errors)
-        listed = await super().list_transactions(
+        listed, failed = await super()._list_transactions(
             states=states,
             producer_ids=producer_ids,
             running_longer_than=running_longer_than,
@@ -69,7 +70,7 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
 
         async def complete(call: Call) -> PartialList[TransactionListing]:
             missing = await coordinator_topics.errors_of(call, coordinator_topics.TRANSACTIONS)
-            return PartialList(listed, missing)
+            return PartialList(listed, failed + missing)
 
         return await self._run("listing transactions", timeout, completed(errors, complete))
 

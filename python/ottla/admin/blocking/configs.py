@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
-from ottla.admin import config_resources, configs
+from ottla.admin import config_plan, config_resources, configs
 from ottla.admin.config_resources import ConfigResource, ResourceType
 from ottla.admin.configs import Alteration, ConfigEntry
 from ottla.admin.items import ItemErrors, settled
@@ -137,7 +137,8 @@ class ConfigCalls(BlockingCalls):
         Args:
             alterations: by resource and key, the new value; None to return to the default;
                 ``Append`` or ``Subtract`` to change a list.
-            dry_run: whether to let the brokers check them only, and return a plan.
+            dry_run: whether to let the brokers check them only, and return a plan of the keys that
+                would change.
             errors: what to do with the error of one resource: ``"raise"`` the first one, or
                 ``"return"`` each.
             timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -157,7 +158,7 @@ class ConfigCalls(BlockingCalls):
             return self._run(
                 "checking configurations",
                 timeout,
-                lambda call: configs.plan_configs(call, alterations),
+                lambda call: config_plan.plan_configs(call, alterations),
             )
         return self._run(
             "altering configurations",

@@ -204,6 +204,7 @@ _BY_DEST: dict[str, _Completer] = {
     "transactional_id": _named("transactional ids", names.transactional_ids),
     "partition": _partitions,
     "profile": _profiles,
+    "profiles": _profiles,
     "bootstrap": _addresses,
     "brokers": _addresses,
     "settings": _settings,

@@ -82,9 +82,16 @@ def run_describe(arguments: argparse.Namespace) -> int:
         if arguments.all or arguments.keys or _is_set(entry)
     ]
     show(arguments, chosen, [_table(resource, chosen)])
+    return _report_missing(resource, missing, known)
+
+
+def _report_missing(resource: ConfigResource, missing: Iterable[str], known: Iterable[str]) -> int:
+    """Print the keys that a resource does not have; return the exit code: 1 if there is one."""
+    code, known = 0, list(known)
     for key in missing:
         say_error(f"{resource} has no key {key}{suggestion(key, known)}", name="UnknownKey")
-    return 1 if missing else 0
+        code = 1
+    return code
 
 
 def _is_set(entry: ConfigEntry) -> bool:
@@ -107,8 +114,15 @@ def run_set(arguments: argparse.Namespace) -> int:
 
 
 def run_unset(arguments: argparse.Namespace) -> int:
-    """Return keys to their defaults; return the exit code."""
-    return _alter(arguments, dict.fromkeys(arguments.keys))
+    """Return keys to their defaults; return the exit code, 1 if one does not exist."""
+    resource = resource_of(arguments.type, arguments.name)
+    with admin(arguments) as client:
+        # Brokers ignore a key that the resource does not have.
+        known = client.describe_configs([resource])[resource]
+    missing = [each for each in arguments.keys if each not in known]
+    code = _report_missing(resource, missing, known)
+    keys = [each for each in arguments.keys if each in known]
+    return max(code, _alter(arguments, dict.fromkeys(keys)) if keys else 0)
 
 
 def _settings(texts: Iterable[str]) -> dict[str, Alteration]:

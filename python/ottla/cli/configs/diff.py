@@ -7,12 +7,12 @@ that is not known.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from ottla import Admin
 from ottla._internal.text import counted
-from ottla.admin import ConfigResource
+from ottla.admin import ConfigEntry, ConfigResource
 from ottla.cli.configs.arguments import TYPES, resource_of, source_text
 from ottla.cli.configs.difference import (
     ConfigDifference,
@@ -22,7 +22,7 @@ from ottla.cli.configs.difference import (
 )
 from ottla.cli.resources import Subcommands, add_subcommand, admin, joined, show
 from ottla.cli.tables import Table
-from ottla.errors import ConfigError
+from ottla.errors import AuthorizationError, ConfigError
 
 # These differ between all brokers of a healthy cluster.
 _IDENTITY = {
@@ -80,8 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
     with admin(arguments) as client:
         resources = _resources(client, arguments)
         described = client.describe_configs(resources)
+        inherited = _inherited(client, resources)
     configs = [described[each] for each in resources]
-    found = differences(configs) if len(configs) > 1 else differences_from_defaults(configs[0])
+    found = (
+        differences(configs)
+        if len(configs) > 1
+        else differences_from_defaults(configs[0], inherited)
+    )
     left_out = {*arguments.ignore}
     if arguments.type == "broker" and not arguments.all:
         left_out |= _IDENTITY
@@ -90,6 +95,20 @@ def run(arguments: argparse.Namespace) -> int:
     value = ConfigsDiffDocument(resources=resources, differences=shown, not_compared=not_compared)
     show(arguments, value, [_table(resources, shown, not_compared)])
     return 1 if shown else 0
+
+
+def _inherited(client: Admin, resources: Sequence[ConfigResource]) -> Mapping[str, ConfigEntry]:
+    """Return the configuration of a broker for a topic that is compared with Kafka's defaults.
+
+    Without permission to describe it, some defaults are unknown.
+    """
+    if len(resources) > 1 or resources[0].type != "topic":
+        return {}
+    broker = ConfigResource("broker", str(client.describe_cluster().brokers[0].id))
+    try:
+        return client.describe_configs([broker])[broker]
+    except AuthorizationError:
+        return {}
 
 
 def _resources(client: Admin, arguments: argparse.Namespace) -> list[ConfigResource]:

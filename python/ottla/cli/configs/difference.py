@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ottla.admin import ConfigEntry
+from ottla.admin.topic_defaults import inherited_value
 
 _DEFAULT = "DEFAULT_CONFIG"
 
@@ -67,11 +68,18 @@ def differences(configs: Sequence[Mapping[str, ConfigEntry]]) -> list[ConfigDiff
     return found
 
 
-def differences_from_defaults(config: Mapping[str, ConfigEntry]) -> list[ConfigDifference]:
-    """Return the keys whose values in effect differ from Kafka's defaults, by name."""
+def differences_from_defaults(
+    config: Mapping[str, ConfigEntry], broker: Mapping[str, ConfigEntry]
+) -> list[ConfigDifference]:
+    """Return the keys whose values in effect differ from Kafka's defaults, by name.
+
+    Args:
+        config: the configuration.
+        broker: for a topic, the configuration of a broker; else nothing.
+    """
     found = []
     for key, entry in sorted(config.items()):
-        default = _default_of(entry)
+        default = _default_of(entry, broker)
         value = _value_of(entry)
         is_set = entry.source not in {_DEFAULT, "UNKNOWN"}
         if is_set and (value.is_secret or entry.value != default.value):
@@ -87,11 +95,13 @@ def uncompared_secrets(configs: Sequence[Mapping[str, ConfigEntry]]) -> list[str
     )
 
 
-def _default_of(entry: ConfigEntry) -> ConfigValue:
-    """Return Kafka's default; brokers do not report one that is null or has another key's unit."""
+def _default_of(entry: ConfigEntry, broker: Mapping[str, ConfigEntry]) -> ConfigValue:
+    """Return Kafka's default; brokers do not report one that is null."""
     for each in entry.synonyms:
         if each.source == _DEFAULT:
             return ConfigValue(each.value, _DEFAULT)
+    if (inherited := inherited_value(entry.name, broker)) is not None:
+        return ConfigValue(inherited, _DEFAULT)
     return ConfigValue(None, "UNKNOWN")
 
 

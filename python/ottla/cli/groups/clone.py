@@ -24,6 +24,7 @@ from ottla.cli.resources import (
     print_plan,
     report,
 )
+from ottla.cli.suggestions import suggest_group
 from ottla.errors import ConfigError, KafkaError
 
 
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Clone a group; return the exit code, 1 if an offset was not copied."""
     if arguments.source == arguments.name:
         raise ConfigError("a group cannot be cloned to itself: name another one")
-    with admin(arguments) as client:
+    with admin(arguments) as client, suggest_group(client, arguments.source):
         committed = client.list_group_offsets([arguments.source, arguments.name])
         wanted = _wanted(arguments, committed[arguments.source])
         deleted = _deleted(client, wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, report
+from ottla.cli.suggestions import suggest_group
 from ottla.errors import ConfigError
 
 
@@ -31,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Remove members; return the exit code."""
     if arguments.all == bool(arguments.member or arguments.instance):
         raise ConfigError("name the members with --member or --instance, or give --all")
-    with admin(arguments) as client:
+    with admin(arguments) as client, suggest_group(client, arguments.name):
         plan = client.remove_group_members(
             arguments.name,
             member_ids=arguments.member,

@@ -18,7 +18,7 @@ from ottla.cli.resources import (
     show,
     text,
 )
-from ottla.cli.suggestions import with_groups
+from ottla.cli.suggestions import suggest_group, with_groups
 from ottla.cli.tables import Table
 from ottla.errors import ConfigError
 
@@ -112,7 +112,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
     """Delete offsets; return the exit code."""
     given = [parse_partition(each) for each in arguments.partitions]
     topics = {each for each in given if isinstance(each, str)}
-    with admin(arguments) as client:
+    with admin(arguments) as client, suggest_group(client, arguments.name):
         committed = client.list_group_offsets([arguments.name])[arguments.name]
         # A deleted topic may still have committed offsets.
         chosen = [each for each in sorted(committed) if each in given or each[0] in topics]

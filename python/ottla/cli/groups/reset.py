@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ottla import Admin
+from ottla._internal.text import reason
 from ottla.admin import Shift
 from ottla.admin.resetting import ResetTarget
 from ottla.cli.offset_specs import parse_spec
@@ -22,6 +23,7 @@ from ottla.cli.resources import (
     print_plan,
     report,
 )
+from ottla.cli.suggestions import suggest_group
 from ottla.errors import ConfigError
 
 _SHIFT = re.compile(r"[+-]\d+")
@@ -63,7 +65,7 @@ def add(subcommands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Reset offsets; return the exit code."""
     topics = arguments.topic and [parse_partition(each) for each in arguments.topic]
-    with admin(arguments) as client:
+    with admin(arguments) as client, suggest_group(client, arguments.name):
         if arguments.from_file is not None:
             return _import(client, arguments)
         target = parse_target(arguments.to)
@@ -113,7 +115,7 @@ def _read(path: Path, group: str) -> dict[tuple[str, int], int]:
             (str(each["topic"]), int(each["partition"])): int(each["offset"]) for each in offsets
         }
     except OSError as error:
-        raise ConfigError(f"--from-file {path}: {error}") from error
+        raise ConfigError(f"--from-file {path}: {reason(error)}") from error
     except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ConfigError(
             f"--from-file {path}: expected what `ottla groups offsets {group} --json` writes: "

@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
@@ -100,7 +101,12 @@ def run(arguments: argparse.Namespace) -> int:
     delimiter = unescape(arguments.delimiter)
     if not delimiter:
         raise ConfigError("-D: the delimiter must not be empty")
-    key_delimiter = unescape(arguments.key_delimiter) if arguments.key_delimiter else None
+    key_delimiter = None
+    if arguments.key_delimiter is not None:
+        key_delimiter = unescape(arguments.key_delimiter)
+        if not key_delimiter:
+            raise ConfigError("-K: the delimiter must not be empty")
+    _check_files(arguments.file or ())
     headers = [_header(header) for header in arguments.header]
     formats = formats_of(arguments)
     serializers = {part: JsonSerializer(formats[part], part) for part in formats}
@@ -133,6 +139,8 @@ def run(arguments: argparse.Namespace) -> int:
         value_serializer=serializers.get("value"),
     )
 
+    send = partial(producer.send, arguments.topic, headers=headers, partition=arguments.partition)
+
     def count_interrupted() -> None:
         _report_interrupted(arguments, settled, failures, unsettled)
 
@@ -148,13 +156,8 @@ def run(arguments: argparse.Namespace) -> int:
                 break
             key, value = _split(record, key_delimiter, arguments)
             try:
-                sent = producer.send(
-                    arguments.topic,
-                    value,
-                    key,
-                    headers=headers,
-                    partition=arguments.partition,
-                )
+                # In one step: a signal between a send and its entry would hide a record.
+                unsettled.extend(map(send, [value], [key]))
             except KafkaError as error:
                 # Only this record was rejected. The records before it were accepted.
                 item = _item(arguments, number)
@@ -167,7 +170,6 @@ def run(arguments: argparse.Namespace) -> int:
                 )
                 refused = True
                 break
-            unsettled.append(sent)
             settle(_WINDOW)
         producer.flush()
         settle(0)
@@ -229,12 +231,27 @@ def _print_counts(arguments: argparse.Namespace, written: int, failed: int, unkn
     )
 
 
+def _check_files(paths: Iterable[Path]) -> None:
+    """Check that files exist, before any is written.
+
+    Raises:
+        ConfigError: one does not, or is a directory.
+    """
+    for path in paths:
+        if not path.exists():
+            raise ConfigError(f"-F {path}: there is no such file")
+        if path.is_dir():
+            raise ConfigError(f"-F {path}: this is a directory, expected a file")
+
+
 def _item(arguments: argparse.Namespace, number: int) -> dict[str, object]:
     return {"topic": arguments.topic, "index": number}
 
 
 def _header(text: str) -> tuple[str, bytes | None]:
     name, separator, value = text.partition("=")
+    if not name:
+        raise ConfigError(f"-H {text!r}: expected NAME=VALUE")
     return name, value.encode() if separator else None
 
 

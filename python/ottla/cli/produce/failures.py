@@ -25,6 +25,8 @@ LENGTH = 400
 
 _CONTEXT = re.compile(r" \[[^\]]*\]$")
 _NUMBER = re.compile(r"\d+")
+# What the client says of records that this command counts.
+_COUNTED = ("not checked", "dropped with unacknowledged records")
 
 
 class Failures:
@@ -109,16 +111,25 @@ def _cause(error: KafkaError) -> str:
 
 @contextmanager
 def without_unchecked() -> Iterator[None]:
-    """Print no warnings about failures whose results were not checked: the block checks all."""
+    """Print no warnings about failures whose results were not checked: the block checks all.
+
+    After a signal there are none until the process ends, as the client warns when Python drops it:
+    the block has counted the records that it drops.
+    """
     handlers = logging.getLogger("ottla").handlers
     for handler in handlers:
         handler.addFilter(_is_other)
+    is_interrupted = False
     try:
         yield
+    except KeyboardInterrupt:
+        is_interrupted = True
+        raise
     finally:
-        for handler in handlers:
+        for handler in handlers if not is_interrupted else ():
             handler.removeFilter(_is_other)
 
 
 def _is_other(record: logging.LogRecord) -> bool:
-    return "not checked" not in record.getMessage()
+    message = record.getMessage()
+    return not any(known in message for known in _COUNTED)

@@ -1,6 +1,7 @@
 """``ottla registry``: the subjects and schemas of a schema registry.
 
-Each subcommand has a module with ``add`` (its arguments) and ``run``; ``level`` has three of them.
+Each subcommand has a module with ``add`` (its arguments) and ``run``; ``level`` and ``mode`` have
+three subcommands each.
 All use the registry client of ``consume`` and ``produce``, with the same configuration keys.
 """
 
@@ -11,6 +12,7 @@ from ottla.cli.registry import (
     delete,
     diff,
     level,
+    mode,
     register,
     show,
     subjects,
@@ -21,8 +23,6 @@ from ottla.cli.resources import Subcommands, add_resource
 
 def add(commands: Subcommands) -> None:
     """Add the command and its subcommands."""
-    modules = (subjects, versions, show, diff, compatibility, register, delete)
-    levels = [level.add_level, level.add_set_level, level.add_reset_level]
-    subcommands = [*(module.add for module in modules), *levels]
+    modules = (subjects, versions, show, diff, compatibility, register, delete, level, mode)
     description = "list, show, compare, register and delete schemas of a schema registry"
-    add_resource(commands, "registry", description, subcommands)
+    add_resource(commands, "registry", description, [module.add for module in modules])

@@ -19,6 +19,9 @@ _SUBJECT_NOT_FOUND = 40401
 _VERSION_NOT_FOUND = 40402
 _SCHEMA_NOT_FOUND = 40403
 _LEVEL_NOT_FOUND = 40408
+_MODE_NOT_FOUND = 40409
+_METHODS = "look at it with mode(), and change it with set_mode()"
+_COMMANDS = "check it by `ottla registry mode`, and change it by `ottla registry set-mode`"
 
 
 def add_registry(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +54,12 @@ def registry(arguments: argparse.Namespace) -> Iterator[Registry]:
     with Registry(config) as client:
         urls = ", ".join(client.urls)
         with report_waiting(lambda: f"a response from {urls}"):
-            yield client
+            try:
+                yield client
+            except SchemaError as error:
+                # The message names methods.
+                error.args = (str(error).replace(_METHODS, _COMMANDS),)
+                raise
 
 
 def is_missing_subject(error: SchemaError) -> bool:
@@ -70,8 +78,8 @@ def is_missing_schema(error: SchemaError) -> bool:
 
 
 def has_no_setting(error: SchemaError) -> bool:
-    """Return whether a subject has no level of its own; older registries do not have it then."""
-    return _code_of(error) == _LEVEL_NOT_FOUND or is_missing_subject(error)
+    """Return whether a subject has no setting of its own; older registries do not have it then."""
+    return _code_of(error) in {_LEVEL_NOT_FOUND, _MODE_NOT_FOUND} or is_missing_subject(error)
 
 
 def _code_of(error: SchemaError) -> object:

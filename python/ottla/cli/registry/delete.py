@@ -9,6 +9,7 @@ import argparse
 
 from ottla._internal.text import counted
 from ottla.admin import Plan, PlannedChange
+from ottla.cli.messages import Item
 from ottla.cli.registry.connection import add_registry, registry
 from ottla.cli.registry.schemas import number_argument
 from ottla.cli.resources import (
@@ -17,7 +18,7 @@ from ottla.cli.resources import (
     add_subcommand,
     confirm,
     print_plan,
-    report,
+    report_one,
 )
 from ottla.errors import SchemaError
 
@@ -69,4 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
             client.delete_subject(subject, permanent=arguments.permanent)
         else:
             client.delete_version(subject, version, permanent=arguments.permanent)
-    return report({what: None}, "deleted", noun="name")
+    item = Item(subject=subject)
+    if version is not None:
+        item["version"] = version
+    return report_one(item, f"deleted {what}")

@@ -39,6 +39,12 @@ def add(subcommands: Subcommands) -> None:
     )
     parser.add_argument("subject", metavar="SUBJECT", help="by convention TOPIC-key or TOPIC-value")
     add_file(parser)
+    parser.add_argument(
+        "--normalize",
+        action="store_true",
+        help="let the registry normalize the schema first, so that another way to write a "
+        "registered one is no new version",
+    )
     add_registry(parser)
     add_dry_run(parser, "only show the plan")
 
@@ -47,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Register a schema; return the exit code."""
     schema = schema_of(arguments)
     with registry(arguments) as client:
-        existing = _registered(client, arguments.subject, schema)
+        existing = _registered(client, arguments, schema)
         if existing is not None:
             _report(existing, "registered already:", is_unchanged=True)
             return 0
@@ -73,10 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
             return 0 if is_compatible else 1
         if not confirm(arguments, plan):
             return 1
-        registered = client.register(arguments.subject, schema)
+        registered = client.register(arguments.subject, schema, normalize=arguments.normalize)
         if registered.version is None:
             # Most registries return the id alone.
-            registered = client.lookup(arguments.subject, schema)
+            registered = client.lookup(arguments.subject, schema, normalize=arguments.normalize)
     _report(registered, "registered")
     return 0
 
@@ -94,9 +100,9 @@ def _report(schema: Schema, done: str, *, is_unchanged: bool = False) -> None:
         print_done(clean(f"{done} {name_of(schema)}"))
 
 
-def _registered(client: Registry, subject: str, schema: Schema) -> Schema | None:
+def _registered(client: Registry, arguments: argparse.Namespace, schema: Schema) -> Schema | None:
     try:
-        return client.lookup(subject, schema)
+        return client.lookup(arguments.subject, schema, normalize=arguments.normalize)
     except SchemaError as error:
         if not is_missing_schema(error):
             raise

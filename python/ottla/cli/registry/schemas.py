@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypedDict
 
+from ottla._internal.text import reason
 from ottla.errors import ConfigError
 from ottla.schema import Registry, Schema, SchemaReference
 
@@ -87,7 +88,7 @@ def schema_of(arguments: argparse.Namespace) -> Schema:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+        raise ConfigError(f"{path}: {reason(error)}") from None
     return Schema(text, _TYPES[kind], references=[_reference(each) for each in arguments.reference])
 
 

@@ -122,7 +122,9 @@ def _rows(
         if each.leader is None
     )
     errors += (no_leader(*each) for each in offline)
-    first, end = (_offsets(client, led, spec, errors) for spec in ("earliest", "latest"))
+    first = _offsets(client, led, "earliest", errors)
+    # A leader that did not respond is not asked twice.
+    end = _offsets(client, list(first), "latest", errors)
     return {
         name: [
             PartitionRow(each, first.get((name, each.partition)), end.get((name, each.partition)))

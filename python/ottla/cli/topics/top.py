@@ -17,7 +17,7 @@ from ottla._measurements.write_samples import end_offsets, leader_sizes, log_dir
 from ottla.cli.messages import say_error
 from ottla.cli.options import connect, style
 from ottla.cli.packages import require
-from ottla.cli.parsing import DURATION_HELP, add_match, matching, parse_duration
+from ottla.cli.parsing import DURATION_HELP, add_match, matching, parse_duration, seconds
 from ottla.cli.resources import Subcommands, add_subcommand, admin, partition_name, show
 from ottla.cli.tables import Table, as_text
 from ottla.cli.topics.top_rows import table, top_document
@@ -56,7 +56,7 @@ def add(subcommands: Subcommands) -> None:
         help=f"measure once, for so long, {DURATION_HELP} ({_ONCE} if there is no live view)",
     )
     parser.add_argument(
-        "--interval", type=_seconds, default=2.0, help="seconds between redrawings (2)"
+        "--interval", type=seconds(0.1), default=2.0, help="seconds between redrawings (2)"
     )
 
 
@@ -66,16 +66,6 @@ def _limit(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.1 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"expected seconds from 0.1 to 3600, got {text!r}")
-    return value
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Show the rates; return the exit code, 1 if something could not be asked."""
     is_match = matching(arguments)
@@ -83,18 +73,19 @@ def run(arguments: argparse.Namespace) -> int:
         require("the live view (unless --for is given)", "rich")
         return _show_live(arguments, is_match)
     duration = arguments.measured or _ONCE
-    seconds = parse_duration(duration).total_seconds()
-    if seconds <= 0:
+    pause = parse_duration(duration).total_seconds()
+    if pause <= 0:
         raise ConfigError("--for: two measurements need time between them")
     with admin(arguments, f"the end of the measurement of {duration}") as client:
         before = _sample(client, arguments, is_match)
         # Ctrl-C ends the wait.
-        time.sleep(seconds)
+        time.sleep(pause)
         after = _sample(client, arguments, is_match)
     rates = write_rates(before, after)
     show(arguments, top_document(arguments, before, after, rates), [table(arguments, rates)])
-    problems = dict.fromkeys([*before.problems, *after.problems])
-    for problem in problems:
+    # A broker that did not respond twice is named once, though its errors differ in milliseconds.
+    problems = {each.partition(": ")[0]: each for each in [*before.problems, *after.problems]}
+    for problem in problems.values():
         say_error(problem)
     return 1 if problems else 0
 

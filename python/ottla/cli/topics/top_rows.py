@@ -155,7 +155,12 @@ def table(arguments: argparse.Namespace, rates: WriteRates) -> Table:
     rows = [[*cells, *_cells(rate)] for _, cells, rate in _rows(arguments, rates)]
     header = [*_HEADERS[arguments.by], "records/s", "bytes/s", "bytes/record"]
     records, sizes, mean = _cells(rates.total())
-    total = f"{records or 'unknown'} records/s, {sizes or 'unknown'}/s"
+    known = rates.partitions.values()
+    records = _least(records, any(each.records_per_second is None for each in known))
+    # Those that became smaller have a line of their own.
+    unsized = sum(each.bytes_per_second is None for each in known) > len(rates.shortened)
+    sizes = _least(sizes, unsized)
+    total = f"{records} records/s, {sizes}/s"
     if mean:
         total += f", {mean} a record"
     lines = [f"{counted(len(rates.partitions), 'partition')}: {total}"]
@@ -165,6 +170,13 @@ def table(arguments: argparse.Namespace, rates: WriteRates) -> Table:
             "their bytes are not counted"
         )
     return Table("", header, rows, lines)
+
+
+def _least(total: str, is_partial: bool) -> str:
+    """Return a sum as text; one that lacks a partition must not look like all of it."""
+    if not total:
+        return "unknown"
+    return f"at least {total}" if is_partial else total
 
 
 def _cells(rate: WriteRate) -> list[str]:

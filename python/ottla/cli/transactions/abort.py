@@ -9,8 +9,8 @@ import argparse
 
 from ottla import Admin
 from ottla._internal.text import duration
-from ottla.cli.options import add_cluster, add_json, connect
-from ottla.cli.resources import confirm, partition_name, report
+from ottla.cli.options import add_cluster, add_json
+from ottla.cli.resources import admin, confirm, partition_name, report
 from ottla.cli.transactions.describe import open_seconds
 from ottla.errors import ConfigError, StateError
 
@@ -45,24 +45,23 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError("-t needs -p and --start-offset; `ottla transactions describe` has them")
     if arguments.id is not None and not (arguments.partition is arguments.start_offset is None):
         raise ConfigError("-p and --start-offset belong to -t: --id aborts the whole transaction")
-    with connect(arguments) as client:
-        admin = Admin(client)
+    with admin(arguments) as client:
         if arguments.id is not None:
-            return _abort_id(admin, arguments)
-        return _abort_hanging(admin, arguments)
+            return _abort_id(client, arguments)
+        return _abort_hanging(client, arguments)
 
 
-def _abort_id(admin: Admin, arguments: argparse.Namespace) -> int:
+def _abort_id(client: Admin, arguments: argparse.Namespace) -> int:
     name = arguments.id
-    described = admin.describe_transactions([name])[name]
+    described = client.describe_transactions([name])[name]
     if described.state != "Ongoing":
         raise StateError(
             f"transactional id {name} has no open transaction: its state is "
             f"{described.state}, and nothing was changed"
         )
-    if not confirm(arguments, admin.fence_producers([name], dry_run=True)):
+    if not confirm(arguments, client.fence_producers([name], dry_run=True)):
         return 1
-    admin.fence_producers([name])
+    client.fence_producers([name])
     age = duration(open_seconds(described.start_time) or 0.0)
     return report(
         {name: None},
@@ -72,12 +71,12 @@ def _abort_id(admin: Admin, arguments: argparse.Namespace) -> int:
     )
 
 
-def _abort_hanging(admin: Admin, arguments: argparse.Namespace) -> int:
+def _abort_hanging(client: Admin, arguments: argparse.Namespace) -> int:
     topic, partition, start_offset = arguments.topic, arguments.partition, arguments.start_offset
-    plan = admin.abort_hanging_transaction(topic, partition, start_offset, dry_run=True)
+    plan = client.abort_hanging_transaction(topic, partition, start_offset, dry_run=True)
     if not confirm(arguments, plan):
         return 1
-    admin.abort_hanging_transaction(topic, partition, start_offset)
+    client.abort_hanging_transaction(topic, partition, start_offset)
     return report(
         {(topic, partition): None},
         "aborted the hanging transaction in",

@@ -6,14 +6,15 @@ import argparse
 import time
 from typing import TypedDict
 
-from ottla import Admin, OpenTransaction, TransactionDescription
+from ottla import Admin, TransactionDescription
 from ottla._internal.text import counted, duration
 from ottla.admin.coordinator_topics import TRANSACTIONS, leader_errors
-from ottla.cli.options import add_cluster, add_json, connect
+from ottla.cli.options import add_cluster, add_json
 from ottla.cli.partial import print_errors, split
-from ottla.cli.resources import show
+from ottla.cli.resources import admin, show
 from ottla.cli.suggestions import with_transactional_ids
 from ottla.cli.tables import Table
+from ottla.cli.transactions.open_transactions import OpenTransaction, open_transactions
 from ottla.errors import KafkaError
 
 
@@ -83,28 +84,28 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(arguments: argparse.Namespace) -> int:
     """Describe transactions; return the exit code."""
-    with connect(arguments) as client:
-        admin = Admin(client)
+    with admin(arguments) as client:
         if arguments.topic is None:
-            down = _without_coordinator(admin, arguments.id)
+            down = _without_coordinator(client, arguments.id)
             asked = [each for each in arguments.id if each not in down]
-            results, failed = split(admin.describe_transactions(asked, errors="return"))
-            errors = with_transactional_ids(admin, failed | down)
+            results, failed = split(client.describe_transactions(asked, errors="return"))
+            errors = with_transactional_ids(client, failed | down)
             described = list(results.values())
             show(arguments, [_plain(each) for each in described], [_table(described)])
         else:
-            errors = []
-            found = admin.list_open_transactions([arguments.topic])
-            show(arguments, [_plain_open(each) for each in found], [_open_table(found)])
+            topic = client.describe_topics([arguments.topic])[arguments.topic]
+            found, errors = open_transactions(client, topic)
+            table = _open_table(found, least=bool(errors))
+            show(arguments, [_plain_open(each) for each in found], [table])
     return print_errors(errors)
 
 
-def _without_coordinator(admin: Admin, ids: list[str]) -> dict[str, KafkaError]:
+def _without_coordinator(client: Admin, ids: list[str]) -> dict[str, KafkaError]:
     """Return the errors of the ids whose coordinator cannot be found, however long one waits."""
-    listed = admin.list_topics(internal=True)
+    listed = client.list_topics(internal=True)
     if not any(each.name == TRANSACTIONS and each.without_leader for each in listed):
         return {}
-    partitions = admin.describe_topics([TRANSACTIONS])[TRANSACTIONS].partitions
+    partitions = client.describe_topics([TRANSACTIONS])[TRANSACTIONS].partitions
     return leader_errors(TRANSACTIONS, partitions, ids)
 
 
@@ -155,7 +156,7 @@ def _table(described: list[TransactionDescription]) -> Table:
     return Table("", [*header, "partitions"], rows)
 
 
-def _open_table(found: list[OpenTransaction]) -> Table:
+def _open_table(found: list[OpenTransaction], *, least: bool) -> Table:
     rows = [
         [
             str(each.partition),
@@ -168,7 +169,8 @@ def _open_table(found: list[OpenTransaction]) -> Table:
         for each in found
     ]
     header = ["partition", "start offset", "producer id", "transactional id", "open for", ""]
-    lines = [counted(len(found), "open transaction")]
+    count = counted(len(found), "open transaction")
+    lines = [f"at least {count}" if least else count]
     hanging = [each for each in found if each.is_hanging]
     if hanging:
         first = hanging[0]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TypedDict
 
-from ottla import Admin, TransactionListing
+from ottla import TransactionListing
 from ottla._internal.text import counted
-from ottla.cli.options import add_cluster, add_json, connect
+from ottla.cli.options import add_cluster, add_json
+from ottla.cli.parsing import seconds
 from ottla.cli.partial import print_errors
-from ottla.cli.resources import show
+from ottla.cli.resources import admin, show
 from ottla.cli.tables import Table
 
 
@@ -45,7 +46,7 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument(
         "--longer-than",
-        type=float,
+        type=seconds(0),
         metavar="SECONDS",
         help="only transactions that have been open for longer (Kafka 3.8 and newer)",
     )
@@ -58,8 +59,8 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(arguments: argparse.Namespace) -> int:
     """List the transactional ids; return the exit code."""
-    with connect(arguments) as client:
-        listed = Admin(client).list_transactions(
+    with admin(arguments) as client:
+        listed = client.list_transactions(
             states=arguments.state,
             running_longer_than=arguments.longer_than,
             id_pattern=arguments.match,

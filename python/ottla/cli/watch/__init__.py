@@ -13,6 +13,7 @@ from typing import Any
 from ottla import AsyncClient
 from ottla.cli.options import add_cluster, add_json, configuration, servers_of
 from ottla.cli.packages import require
+from ottla.cli.parsing import seconds
 from ottla.cli.signals import run_until_signal
 from ottla.cli.texts import is_text
 from ottla.cli.waiting import report_waiting
@@ -41,8 +42,12 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         action="store_true",
         help="print a line with the client's rates at each interval; a terminal shows them always",
     )
-    parser.add_argument("--interval", type=float, default=2.0, help="seconds between refreshes (2)")
-    parser.add_argument("--for", dest="seconds", type=float, help="exit after this many seconds")
+    parser.add_argument(
+        "--interval", type=seconds(0.01), default=2.0, help="seconds between refreshes (2)"
+    )
+    parser.add_argument(
+        "--for", dest="seconds", type=seconds(0), help="exit after this many seconds"
+    )
     add_json(parser, "print each event as a line of JSON")
     parser.set_defaults(run=run)
 

@@ -1,6 +1,6 @@
-"""Deletes groups, and their committed offsets.
+"""Resets and deletes committed offsets, and deletes groups.
 
-Invariant: offsets are deleted only if they are still those of the plan.
+Invariant: offsets are reset or deleted only if they are still those of the plan.
 """
 
 from __future__ import annotations
@@ -9,11 +9,28 @@ import dataclasses
 from typing import Any
 
 from ottla._internal.text import counted
+from ottla.cli.groups.reset import parse_target
 from ottla.cli.parsing import parse_partition
 from ottla.console.changing.change import Change, Maker, Planned, text, typed
 from ottla.console.group_survey import NO_LAG, TIMEOUT
 from ottla.console.source import Source
 from ottla.errors import ConfigError
+
+
+def _reset(source: Source, body: dict[str, Any]) -> Change:
+    name, to, wanted = text(body, "group"), text(body, "to"), text(body, "topics", "").split()
+    target, topics = parse_target(to), [parse_partition(each) for each in wanted] or None
+    admin = source.admin
+
+    def plan() -> Planned:
+        return Planned(
+            admin.reset_group_offsets(name, target, topics, dry_run=True, timeout=TIMEOUT)
+        )
+
+    def apply() -> None:
+        admin.reset_group_offsets(name, target, topics, timeout=TIMEOUT)
+
+    return Change([name, to, wanted], plan, apply)
 
 
 def _delete(source: Source, body: dict[str, Any]) -> Change:
@@ -66,5 +83,9 @@ def _offsets(source: Source, name: str) -> dict[tuple[str, int], str]:
     return {partition: str(offset) for partition, offset in found.items()}
 
 
-CHANGES: dict[str, Maker] = {"groups/delete": _delete, "groups/offsets": _delete_offsets}
+CHANGES: dict[str, Maker] = {
+    "groups/reset": _reset,
+    "groups/delete": _delete,
+    "groups/offsets": _delete_offsets,
+}
 """The changes of groups."""

@@ -62,8 +62,7 @@ def _configs(source: Source, body: dict[str, Any]) -> Change:
 
     def plan() -> Planned:
         changes = admin.alter_configs({resource: values}, dry_run=True, timeout=TIMEOUT)
-        differing = [each for each in changes if each.before != each.after]
-        return Planned(differing, topic_id(admin, name))
+        return Planned(changes, topic_id(admin, name))
 
     def apply() -> None:
         admin.alter_configs({resource: values}, timeout=TIMEOUT)

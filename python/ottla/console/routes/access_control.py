@@ -1,4 +1,4 @@
-"""The Access page: the entries of access control lists, and the users with SCRAM passwords.
+"""The Access page: access control lists, the users with SCRAM passwords, and client quotas.
 
 Invariant: of a password, only the mechanism and the iterations are known here.
 """
@@ -37,6 +37,7 @@ def routes(context: Context) -> list[Route]:
     return [
         Route("/api/acls", endpoint("acls", _acls)),
         Route("/api/users", endpoint("users", _users)),
+        Route("/api/quotas", endpoint("quotas", _quotas)),
     ]
 
 
@@ -51,4 +52,13 @@ def _users(admin: Admin) -> list[dict[str, Any]]:
         {"user": user, "mechanism": each.mechanism, "iterations": each.iterations}
         for user, credentials in sorted(found.items())
         for each in credentials
+    ]
+
+
+def _quotas(admin: Admin) -> list[dict[str, Any]]:
+    found = admin.describe_client_quotas(timeout=TIMEOUT)
+    return [
+        {"entity": str(entity), **dataclasses.asdict(entity), "quota": quota, "limit": limit}
+        for entity, quotas in sorted(found.items(), key=lambda item: str(item[0]))
+        for quota, limit in sorted(quotas.items())
     ]

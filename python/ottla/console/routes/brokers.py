@@ -39,7 +39,8 @@ def routes(context: Context) -> list[Route]:
             if found["missing"]
             else await survey.configs("broker", str(number))
         )
-        reported = await survey.soon(survey.log_dirs()) or []
+        # What a broker reported before it went down is not true any more.
+        reported = [] if found["missing"] else await survey.soon(survey.log_dirs()) or []
         directories = [log_dir(each) for each in reported if each.broker == number]
         return JSONResponse(
             {

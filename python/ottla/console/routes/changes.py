@@ -1,7 +1,7 @@
 """The changes that pages make, each by ``POST /api/change/NOUN/VERB``.
 
-Invariants: without permission nothing is planned, and nothing changes; a change is carried out only
-with the digest of the plan that would be made now.
+Invariants: without permission nothing changes, and only a reset of offsets is planned; a change is
+carried out only with the digest of the plan that would be made now.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ottla.console.changing import CHANGES
+from ottla.console.changing import CHANGES, PLANNED_READ_ONLY
 from ottla.console.changing.change import Change, Maker
 from ottla.console.confirmed import check_digest, digest_of
 from ottla.console.query import json_body
@@ -41,13 +41,16 @@ def routes(context: Context) -> list[Route]:
 
 def _endpoint(context: Context, name: str, make: Maker, applied: OrderedDict[str, object]) -> Any:
     async def endpoint(request: Request) -> Response:
-        context.check_changes()
         body = await json_body(request)
         is_confirmed = body.get("dry_run") is False
+        if is_confirmed or name not in PLANNED_READ_ONLY:
+            context.check_changes()
         change = make(context.source, body)
         if is_confirmed:
             change.check()
-        result = await context.workers.run(_perform, name, change, body, is_confirmed, applied)
+        result = await context.workers.run(
+            _perform, context.digest_key, name, change, body, is_confirmed, applied
+        )
         if result["changed"]:
             # Pages show what has changed at once.
             context.workers.forget()
@@ -58,6 +61,7 @@ def _endpoint(context: Context, name: str, make: Maker, applied: OrderedDict[str
 
 
 def _perform(
+    key: bytes,
     name: str,
     change: Change,
     body: dict[str, Any],
@@ -66,7 +70,7 @@ def _perform(
 ) -> dict[str, Any]:
     """Plan a change, and carry it out if that plan is confirmed."""
     planned = change.plan()
-    digest = digest_of([name, change.request, planned.state], planned.changes)
+    digest = digest_of(key, [name, change.request, planned.state], planned.changes)
     outcome = None
     if is_confirmed:
         check_digest(body.get("digest"), digest)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from ottla._internal.text import join
+from ottla.console.confirmed import new_key
 from ottla.console.group_survey import GroupSurvey
 from ottla.console.observer import Observer
 from ottla.console.simulation import Simulation
@@ -34,6 +36,8 @@ class Context:
         limits: the limits on what those schemas multiply; None for the defaults.
         arguments: the arguments of commands that name the cluster; None for its brokers.
         simulation: the simulation whose producer is the client, if there is one.
+        name: the name of the cluster in a console of several; None if it is the only one.
+        digest_key: the key of the digests of its plans.
     """
 
     source: Source
@@ -46,6 +50,8 @@ class Context:
     limits: Mapping[str, object] | None = None
     arguments: Sequence[str] | None = None
     simulation: Simulation | None = None
+    name: str | None = None
+    digest_key: bytes = field(default_factory=new_key, repr=False)
 
     def cluster_arguments(self) -> Sequence[str]:
         """Return the arguments of a command that name the cluster."""
@@ -67,3 +73,38 @@ class Context:
                 "this console is read-only: start it with --allow-changes, or "
                 "serve(..., allow_changes=True)"
             )
+
+
+def context_of(
+    client: Any,
+    *,
+    allow_changes: bool,
+    registry: Registry | None = None,
+    limits: Mapping[str, object] | None = None,
+    arguments: Sequence[str] | None = None,
+    simulation: Simulation | None = None,
+    name: str | None = None,
+) -> Context:
+    """Return the context of a client: a client, producer, consumer or share consumer.
+
+    The other arguments are attributes of the context.
+
+    Raises:
+        ClosedError: the client is closed.
+        TypeError: it has another type.
+    """
+    source, workers = Source(client), Workers()
+    observer = Observer(source)
+    return Context(
+        source,
+        observer,
+        workers,
+        Survey(source, observer, workers),
+        GroupSurvey(source.admin, workers),
+        allow_changes,
+        registry=registry,
+        limits=limits,
+        arguments=arguments,
+        simulation=simulation,
+        name=name,
+    )

@@ -14,13 +14,13 @@ from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 import ottla
 from ottla.console.events import server_sent_event
 from ottla.console.query import Query
-from ottla.console.responses import JSONResponse, problem
+from ottla.console.responses import JSONResponse, event_stream, problem
 from ottla.console.routes.context import Context
 from ottla.console.workers import DIAGNOSES
 from ottla.doctor import DiagnosisStep, Report
@@ -55,8 +55,7 @@ def routes(context: Context) -> list[Route]:
             if diagnosis.report is not None:
                 reports[:] = [diagnosis.report]
 
-        headers = {"cache-control": "no-store"}
-        return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+        return event_stream(events())
 
     async def saved(_: Request) -> Response:
         if not reports:

@@ -1,7 +1,6 @@
-"""The groups of the Groups page: their members and lag, and resets of their offsets.
+"""The groups of the Groups page: their members and lag.
 
-Invariant: a reset is planned first, and changes nothing unless changes are allowed and the plan is
-confirmed by its digest.
+Invariant: a group whose lag is unknown shows what else is known of it.
 """
 
 from __future__ import annotations
@@ -18,16 +17,13 @@ from starlette.routing import Route
 from ottla import Admin
 from ottla._measurements.lag_trend import Trend
 from ottla.admin import PartitionLag
-from ottla.cli.groups.reset import parse_target
-from ottla.cli.parsing import parse_partition
 from ottla.console import workers as cadences
-from ottla.console.confirmed import check_digest, digest_of
 from ottla.console.group_survey import MAX_ROWS, NO_LAG, TIMEOUT, Order
 from ottla.console.group_trends import GroupTrends
-from ottla.console.query import Query, json_body
+from ottla.console.query import Query
 from ottla.console.responses import JSONResponse
 from ottla.console.routes.context import Context
-from ottla.errors import ConfigError, KafkaError
+from ottla.errors import KafkaError
 
 # The largest numbers of partitions and of members to list for a group.
 _MAX_PARTITIONS, _MAX_MEMBERS = 5_000, 300
@@ -50,37 +46,7 @@ def routes(context: Context) -> list[Route]:
         )
         return JSONResponse({**found, "history": survey.history(name)})
 
-    async def reset(request: Request) -> Response:
-        body = await json_body(request)
-        dry_run = body.get("dry_run") is not False
-        if not dry_run:
-            context.check_changes()
-        name, target = _text(body, "group"), parse_target(_text(body, "to"))
-        topics = [parse_partition(each) for each in _text(body, "topics", "").split()] or None
-
-        def perform() -> dict[str, Any]:
-            plan = admin.reset_group_offsets(name, target, topics, dry_run=True, timeout=TIMEOUT)
-            digest = digest_of(["reset", name, _text(body, "to"), topics], plan)
-            if not dry_run:
-                check_digest(body.get("digest"), digest)
-                plan = admin.reset_group_offsets(name, target, topics, timeout=TIMEOUT)
-            changes = [dataclasses.asdict(change) for change in plan]
-            return {"changed": not dry_run, "changes": changes, "digest": digest}
-
-        return JSONResponse(await workers.run(perform))
-
-    return [
-        Route("/api/groups", groups),
-        Route("/api/group", group),
-        Route("/api/group/reset", reset, methods=["POST"]),
-    ]
-
-
-def _text(body: dict[str, Any], name: str, default: str | None = None) -> str:
-    value = body.get(name, default)
-    if not isinstance(value, str) or (not value and default is None):
-        raise ConfigError(f"{name} is missing")
-    return value.strip()
+    return [Route("/api/groups", groups), Route("/api/group", group)]
 
 
 def _group(admin: Admin, name: str, trends: GroupTrends) -> dict[str, Any]:

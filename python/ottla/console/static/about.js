@@ -2,5 +2,5 @@
 
 import { get } from "./stream.js";
 
-/** The promise of {version, kind, group_id, allow_changes, has_registry, simulation}. */
+/** The promise of {version, kind, group_id, allow_changes, has_registry, simulation, cluster}. */
 export const about = get("/api/about");

@@ -1,7 +1,8 @@
 // The page's frame: navigation, the state of the link to the console, and the page in view.
 
 import { about } from "./about.js";
-import { el, replace, setText } from "./dom.js";
+import { openSwitch } from "./cluster_switch.js";
+import { el, printable, replace, setText } from "./dom.js";
 import { counted } from "./format.js";
 import * as access from "./pages/access.js";
 import * as connections from "./pages/connections.js";
@@ -18,13 +19,15 @@ let pages = [map, connections, rates, groups, messages, access, doctor];
 
 const content = document.getElementById("content");
 let close = () => {};
+// In a console of several clusters.
+let clusterName = null;
 
 function show() {
   const [, name = "", query = ""] = /^#\/([^?]*)\??(.*)$/.exec(location.hash) ?? [];
   const page = pages.find((each) => each.name === name) ?? pages[0];
   close();
   close = () => {};
-  document.title = `${page.title} · ottla console`;
+  document.title = [page.title, clusterName, "ottla console"].filter(Boolean).map(printable).join(" · ");
   for (const link of document.querySelectorAll("#pages a")) {
     link.toggleAttribute("aria-current", link.dataset.page === page.name);
     if (link.dataset.page !== page.name) continue;
@@ -66,13 +69,19 @@ function health(cluster) {
 async function start() {
   // Show the pages even if the console does not respond.
   const found = await about.catch(() => ({}));
+  clusterName = found.cluster ?? null;
+  if (clusterName !== null) {
+    openSwitch(clusterName);
+    setText(document.getElementById("cluster-name"), clusterName);
+  }
   if (found.has_registry) pages = [...pages.slice(0, -1), registry, doctor];
   if (found.simulation) pages = [simulation, ...pages];
   replace(document.getElementById("pages"),
     pages.map((page) => el("li", {}, el("a", { href: `#/${page.name}`, "data-page": page.name }, page.title))));
   for (const kind of ["link", "problem", "cluster"]) subscribe(kind, status);
   subscribe("cluster", (cluster) => {
-    setText(document.getElementById("cluster-name"), cluster.cluster_id ? `cluster ${cluster.cluster_id}` : "cluster");
+    const id = cluster.cluster_id ? `cluster ${cluster.cluster_id}` : "cluster";
+    setText(document.getElementById("cluster-name"), clusterName === null ? id : `${clusterName} · ${id}`);
   });
   open(["cluster", "connections", "metrics", "requests", "events", "problem"]);
   addEventListener("hashchange", () => { show(); content.focus({ preventScroll: true }); scrollTo(0, 0); });

@@ -37,7 +37,7 @@ function readable(child) {
 }
 
 /** Escapes control and bidirectional characters of a text. */
-function printable(text) {
+export function printable(text) {
   return String(text).replace(UNSAFE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
@@ -52,6 +52,11 @@ export function replace(parent, ...children) {
 export function setText(element, text) {
   const shown = printable(text);
   if (element.textContent !== shown) element.textContent = shown;
+}
+
+/** Creates a choice of texts. */
+export function choice(id, values) {
+  return el("select", { id }, values.map((each) => el("option", { value: each }, each)));
 }
 
 /** Creates a table: a caption for screen readers, column heads, and rows of cells. */

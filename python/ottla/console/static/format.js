@@ -12,6 +12,11 @@ export function counted(value, noun) {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
+/** The number of rows of a list: "2 quotas", or "2 of 5 quotas" if only some are shown. */
+export function countedRows({ rows, total }, noun) {
+  return `${rows.length < total ? `${count(rows.length)} of ` : ""}${counted(total, noun)}`;
+}
+
 /** A rate or another number with three digits; "–" if it is unknown. */
 export function number(value) {
   if (value === null || value === undefined) return "–";

@@ -1,7 +1,5 @@
-// One group: its members and their partitions, the lag of each partition with its trend, and a form that resets
-// offsets after it has shown the plan.
+// One group: its members and their partitions, the lag of each partition with its trend, and its changes.
 
-import { about } from "./about.js";
 import { chart } from "./chart.js";
 import { el, replace, setText, table } from "./dom.js";
 import { count, counted, number, seconds } from "./format.js";
@@ -9,7 +7,7 @@ import { addGroupChanges } from "./group_changes.js";
 import { stateOf, trendText } from "./group_row.js";
 import * as intervals from "./intervals.js";
 import { repeat } from "./repeat.js";
-import { get, post } from "./stream.js";
+import { get } from "./stream.js";
 
 /** Shows a group. Returns a function that closes the view. */
 export function openGroup(content, group) {
@@ -20,7 +18,7 @@ export function openGroup(content, group) {
   // The lag during the session: what the console saw before, and what this page sees.
   const session = [];
   const lagChart = chart({ title: "Lag", unit: "records during this session", format: count, minutes: 60, series: [["records", (sample) => sample.lag]] });
-  content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, el("div.charts", {}, lagChart.element), lags, members, resetForm(group), changes);
+  content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, el("div.charts", {}, lagChart.element), lags, members, changes);
   addGroupChanges(changes, group);
   const end = repeat(intervals.GROUP, async () => {
     const found = await get("/api/group", { name: group });
@@ -84,37 +82,4 @@ function totalTrend(trend) {
   if (!trend || trend.state === "unknown") return "measuring its trend …";
   const isKnown = trend.read !== null && trend.written !== null;
   return [isKnown ? `${number(trend.read)} read and ${number(trend.written)} written per second: ` : "", trendText(trend)];
-}
-
-// Plans a reset, shows the plan, and applies it if the console allows changes.
-function resetForm(group) {
-  const to = el("input", { id: "reset-to", required: true, placeholder: "earliest, latest, 12h, +10 …", autocomplete: "off" });
-  const topics = el("input", { id: "reset-topics", placeholder: "all committed topics", autocomplete: "off" });
-  const result = el("div", { role: "status" });
-  // The request of the plan in view, or null if there is none.
-  let planned = null;
-  const apply = el("button", { type: "button", hidden: true, onclick: () => send(planned, false) }, "Apply the plan");
-  const forget = () => { planned = null; apply.hidden = true; };
-  const form = el("form.controls", { oninput: forget, onsubmit: (event) => { event.preventDefault(); send({ to: to.value, topics: topics.value }, true); } },
-    el("label", { for: "reset-to" }, "Reset to"), to, el("label", { for: "reset-topics" }, "of"), topics, el("button", { type: "submit" }, "Show the plan"));
-  const send = async (wanted, dryRun) => {
-    forget();
-    try {
-      const { changed, changes, digest } = await post("/api/group/reset", { group, ...wanted, dry_run: dryRun });
-      if (dryRun && (to.value !== wanted.to || topics.value !== wanted.topics)) return;
-      const rows = changes.map((each) => [each.resource, each.before ?? "none", each.after ?? "none", each.detail]);
-      replace(result, el("p", {}, changed ? `Reset: ${counted(changes.length, "partition")}.` : changes.length ? "The plan; nothing has changed yet:" : "There is nothing to change."),
-        rows.length ? table("Plan of the reset", ["what", "before", "after", ""], rows) : null);
-      if (dryRun && changes.length && (await about).allow_changes) {
-        planned = { ...wanted, digest };
-        apply.hidden = false;
-      }
-      if (dryRun && changes.length && !(await about).allow_changes) result.append(el("p.found", {}, "This console is read-only. Start it with --allow-changes to apply plans."));
-    } catch (error) {
-      replace(result, el("p.notice.bad", {}, error.message));
-    }
-  };
-  return el("section", { "aria-labelledby": "reset-title" }, el("h3", { id: "reset-title" }, "Reset offsets"),
-    el("p.found", {}, "To earliest, latest, an offset, a time (2026-11-24T10:00:00Z), how long ago (12h), or +N or -N from the committed offset. The group must have no members."),
-    form, result, apply);
 }

@@ -6,4 +6,5 @@ export const WRITES = 5000;
 export const TOPIC = 5000;
 export const BROKER = 5000;
 export const DISKS = 30_000;
+export const CLUSTERS = 5000;
 export const TAIL = 1000;

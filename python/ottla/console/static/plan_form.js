@@ -9,9 +9,9 @@ import { post } from "./stream.js";
  * @param {object} change
  *   id, title, lead; path: the endpoint; controls: labels and inputs; wanted: () => the JSON of the request;
  *   apply: the text of the button that carries the plan out; done: (response) => the outcome as text or elements;
- *   typed: the name that must be typed first, for deletions
+ *   typed: the name that must be typed first, for deletions; isReadOnly: whether only the plan may be seen
  */
-export function planForm({ id, title, lead, path, controls = [], wanted, apply = "Apply the plan", done, typed = null }) {
+export function planForm({ id, title, lead, path, controls = [], wanted, apply = "Apply the plan", done, typed = null, isReadOnly = false }) {
   const result = el("div.plan", { role: "status" });
   // The request of the plan in view, or null if there is none.
   let planned = null;
@@ -30,6 +30,10 @@ export function planForm({ id, title, lead, path, controls = [], wanted, apply =
         replace(result, el("div.outcome", {}, done(response)));
       } else if (response.changes.length) {
         replace(result, el("p", {}, "The plan; nothing has changed yet:"), planTable(title, response.changes));
+        if (isReadOnly) {
+          result.append(el("p.found", {}, "This console is read-only. Start it with --allow-changes to apply plans."));
+          return;
+        }
         planned = { ...request, digest: response.digest };
         confirm.hidden = false;
         if (name !== null) name.value = "";

@@ -1,6 +1,8 @@
 // The data that the server pushes, and requests to the server. The newest sample of each kind is kept, and pages
 // subscribe to kinds. The last ten minutes of metrics stay in the page's memory.
 
+import { address } from "./address.js";
+
 const HISTORY_SECONDS = 600;
 const MAX_EVENTS = 2000;
 const RETRY_MILLISECONDS = 3000;
@@ -65,7 +67,7 @@ const HANDLERS = {
 
 /** Opens the stream. */
 export function open(kinds) {
-  const source = new EventSource("/api/stream");
+  const source = new EventSource(address("/api/stream"));
   source.onopen = () => publish("link", true);
   source.onerror = () => {
     if (isLocked()) { source.close(); return; }
@@ -104,15 +106,20 @@ class Problem extends Error {
   }
 }
 
-/** Requests JSON. */
+/** Requests JSON about this cluster. */
 export async function get(path, parameters = {}, options = {}) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== "" && value !== null && value !== undefined));
-  return request(`${path}${query.size ? `?${query}` : ""}`, options);
+  return request(address(`${path}${query.size ? `?${query}` : ""}`), options);
 }
 
-/** Sends JSON, for changes. */
+/** Requests the clusters of a console of several. */
+export async function getClusters() {
+  return request("/api/clusters", {});
+}
+
+/** Sends JSON, for changes of this cluster. */
 export async function post(path, body) {
-  return request(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return request(address(path), { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 }
 
 async function request(path, options) {

@@ -1,7 +1,7 @@
 // The time line: events of the cluster and the connections, the newest first, up to the page's limit.
 
 import { el, replace } from "./dom.js";
-import { clock, counted } from "./format.js";
+import { clock, count, counted } from "./format.js";
 import { events, subscribe } from "./stream.js";
 
 const SHOWN = 200;
@@ -35,7 +35,7 @@ function entry(event, opened) {
   return el(`li${BAD.has(event.kind) ? ".bad" : ""}`, { "data-kind": event.kind },
     el("time", { datetime: new Date(event.time * 1000).toISOString() }, clock(event.time)),
     el("span.icon", { "aria-hidden": "true" }, ICONS[event.kind] ?? "·"),
-    event.moves ? movesOf(event, opened) : el("span.text", {}, event.message));
+    event.moves ? movesOf(event, opened) : el("span.text", {}, event.message, event.count > 1 ? el("b", {}, `, ${count(event.count)} times since ${clock(event.since)}`) : null));
 }
 
 // One line for the leaders that moved together, which shows each of them on demand.

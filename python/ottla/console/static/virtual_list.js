@@ -14,9 +14,10 @@ export class VirtualList {
    * @param {(row: any, index: number) => Element} options.render
    * @param {(page: {total: number}) => void} options.onPage called with each page that is shown
    * @param {(error: Error) => void} options.onError
+   * @param {(rows: Element[]) => void} options.onDraw called with the elements in view
    */
-  constructor({ label, rowHeight, load, render, onPage, onError }) {
-    this.options = { rowHeight, load, render, onPage, onError };
+  constructor({ label, rowHeight, load, render, onPage, onError, onDraw = () => {} }) {
+    this.options = { rowHeight, load, render, onPage, onError, onDraw };
     this.pages = new Map();
     this.loading = new Set();
     this.total = 0;
@@ -76,7 +77,7 @@ export class VirtualList {
   }
 
   draw() {
-    const { rowHeight, render } = this.options;
+    const { rowHeight, render, onDraw } = this.options;
     this.sizer.style.setProperty("height", `${this.total * rowHeight}px`);
     this.element.style.setProperty("--rows-height", `${Math.max(1, this.total) * rowHeight}px`);
     const { first, last } = this.range();
@@ -98,6 +99,7 @@ export class VirtualList {
     }
     const focused = this.sizer.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     this.sizer.replaceChildren(...made);
+    onDraw(made);
     if (focused !== undefined) this.sizer.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ottla._internal.markup import Markup, element, joined, rows_of
-from ottla._internal.text import iso_date, listed
+from ottla._internal.text import counted, iso_date, listed
 from ottla.doctor.cluster_facts import Broker
 from ottla.doctor.connection_facts import Endpoint, Step
 from ottla.doctor.facts import Facts
@@ -136,7 +136,9 @@ def _topics(facts: Facts) -> Markup:
     if topics is None:
         return Markup()
     leaderless = [f"{topic}-{partition}" for topic, partition in topics.leaderless]
-    missing = [f"{broker} ({replicas} replicas)" for broker, replicas in topics.missing_brokers]
+    missing = [
+        f"{broker} ({counted(replicas, 'replica')})" for broker, replicas in topics.missing_brokers
+    ]
     rows: list[_Row] = [
         (True, ("Requested topic", topics.name or "all topics")),
         (True, ("Error", topics.error or topics.step.message or "none")),

@@ -40,8 +40,8 @@ impl Client {
         loop {
             let Err(error) = self.refresh_by(0, TopicSelector::Tracked, Some(deadline)).await else {
                 if last_warning.is_some() {
-                    let seconds = started.elapsed().as_secs();
-                    tracing::info!(target: "ottla.connection", "recovered after {seconds} s: finding the cluster");
+                    let line = retry::recovery_line(started.elapsed(), "finding the cluster");
+                    tracing::info!(target: "ottla.connection", "{line}");
                 }
                 return Ok(());
             };

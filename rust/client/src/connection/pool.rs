@@ -374,5 +374,6 @@ fn closed_error() -> Error {
 /// The error for a broker that is not in the metadata.
 #[must_use]
 pub fn unknown_broker(broker: i32) -> Error {
-    Error::new(Kind::Connection, format!("broker {broker} is not in the cluster's metadata")).broker(broker)
+    let message = format!("broker {broker} is not in the cluster's metadata: it is down, or was removed");
+    Error::new(Kind::Connection, message).broker(broker)
 }

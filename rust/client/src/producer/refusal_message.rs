@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::first_names::first_names;
 use crate::metadata::Snapshot;
 use crate::printable::printable;
+use crate::retry::recovery_line;
 use crate::topic_partition::TopicPartition;
 
 /// The error of a partition in a Produce response, with the broker's own message if it has one.
@@ -47,8 +48,9 @@ pub(super) fn log(notice: &Notice, snapshot: &Snapshot, delivery_timeout: Durati
             );
         }
         Notice::Accepted { example, partitions, lasted } => {
-            let (which, seconds) = (which(&example.partition, *partitions), lasted.as_secs_f64());
-            tracing::info!(target: "ottla.client", "writing to {which} is accepted again, after {seconds:.0} s");
+            let which = which(&example.partition, *partitions);
+            let line = recovery_line(*lasted, format_args!("writing to {}", which.trim_end_matches(',')));
+            tracing::info!(target: "ottla.client", "{line}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Requests to all brokers, for what each knows only for itself.
 //!
-//! Invariant: every broker of the cluster has responded, or the call fails with the error of one that has not.
+//! Invariant: every broker that was in the cluster at the beginning or joined it meanwhile has a result; one that
+//! left has an error, since what it knew may be missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -14,58 +15,75 @@ use crate::connection::Connection;
 use crate::error::{Error, Kind, Result};
 
 impl Client {
-    /// Calls `send` for each broker until each has responded. A broker that leaves the cluster meanwhile is
-    /// not waited for.
+    /// Calls `send` for each broker, until each has a result or the time is over. Fails as a whole only if no
+    /// broker can be asked which there are.
     pub(crate) async fn request_from_all_brokers<F, SendRequest, Response>(
         &self,
         what: &str,
         timeout: Duration,
         send: SendRequest,
-    ) -> Result<BTreeMap<i32, F>>
+    ) -> Result<BTreeMap<i32, Result<F>>>
     where
         F: Send + 'static,
-        SendRequest: Fn(Arc<Connection>) -> Response,
+        SendRequest: Fn(Arc<Connection>) -> Response + Send + Sync + 'static,
         Response: Future<Output = Result<F>> + Send + 'static,
     {
-        let mut responses = BTreeMap::new();
+        let send = Arc::new(send);
+        let mut results = BTreeMap::new();
         let mut retry = self.retry(what, timeout);
         if self.snapshot().brokers.is_empty() {
             self.find_cluster(timeout).await?;
         }
+        let mut pending = BTreeSet::new();
+        let mut failures = BTreeMap::new();
         loop {
             let snapshot = self.snapshot();
+            pending.extend(snapshot.brokers.keys().copied().filter(|id| !results.contains_key(id)));
             let mut requests = JoinSet::new();
-            let mut last = None;
-            for broker in snapshot.brokers.keys().copied().filter(|id| !responses.contains_key(id)) {
-                match retry.attempt(self.connection(Route::Broker(broker))).await {
-                    Ok(connection) => {
-                        let response = send(connection);
-                        requests.spawn(async move { (broker, response.await) });
+            for &broker in &pending {
+                let (client, send) = (self.clone(), Arc::clone(&send));
+                requests.spawn(async move {
+                    let response = async { send(client.connection(Route::Broker(broker)).await?).await };
+                    (broker, response.await)
+                });
+            }
+            let responses = retry.attempt(async {
+                while let Some(joined) = requests.join_next().await {
+                    let Ok((broker, response)) = joined else { continue };
+                    match response {
+                        Err(error) if error.may_pass() && snapshot.brokers.contains_key(&broker) => {
+                            failures.insert(broker, error.broker(broker));
+                        }
+                        response => {
+                            pending.remove(&broker);
+                            results.insert(broker, response.map_err(|error| error.broker(broker)));
+                        }
                     }
-                    Err(error) if error.may_pass() => last = Some(error.broker(broker)),
-                    Err(error) => return Err(error.broker(broker)),
                 }
-            }
-            while let Some(joined) = retry.attempt(async { Ok(requests.join_next().await) }).await? {
-                let Ok((broker, response)) = joined else {
-                    let message = "a request to a broker did not finish";
-                    last = Some(Error::new(Kind::Connection, message));
-                    continue;
-                };
-                match response {
-                    Ok(response) => drop(responses.insert(broker, response)),
-                    Err(error) if error.may_pass() => last = Some(error.broker(broker)),
-                    Err(error) => return Err(error.broker(broker)),
-                }
-            }
-            let Some(error) = last else {
-                responses.retain(|broker, _| snapshot.brokers.contains_key(broker));
-                return Ok(responses);
+                Ok(())
+            });
+            let error = match responses.await {
+                Ok(()) if pending.is_empty() => return Ok(results),
+                Ok(()) => pending.iter().find_map(|id| failures.get(id).cloned()).unwrap_or_else(unfinished),
+                Err(error) => error,
             };
-            if !retry.repeats(&error) {
-                return Err(error);
+            let paused = if retry.repeats(&error) {
+                self.pause_and_refresh(&mut retry, snapshot.generation, error).await
+            } else {
+                Err(error)
+            };
+            if let Err(error) = paused {
+                results.extend(pending.into_iter().map(|id| {
+                    let own = failures.remove(&id).map(|failure| retry.timed_out_after(&failure));
+                    (id, Err(own.unwrap_or_else(|| error.clone()).broker(id)))
+                }));
+                return Ok(results);
             }
-            self.pause_and_refresh(&mut retry, snapshot.generation, error).await?;
         }
     }
+}
+
+/// The error of a request whose task ended without a result.
+fn unfinished() -> Error {
+    Error::new(Kind::Connection, "a request to a broker did not finish")
 }

@@ -19,6 +19,10 @@ use crate::requests::{ListedOffset, OffsetSpec};
 use crate::retry::{Retry, deadline};
 use crate::topic_partition::TopicPartition;
 
+/// How often the metadata may lack the broker that is to be asked, before the request fails: a broker that has just
+/// been found may have left, and its address is known nowhere else.
+const MAX_LOOKS_WITHOUT_BROKER: u32 = 3;
+
 /// The broker that a request is sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
@@ -128,8 +132,10 @@ impl Operation {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let mut retry = client.retry(&*self.what, left);
         let mut is_repeated = false;
+        let mut looks_without_broker = 0;
         loop {
-            let generation = client.snapshot().generation;
+            let snapshot = client.snapshot();
+            let generation = snapshot.generation;
             let mut sent = false;
             let attempt = async {
                 if client.snapshot().brokers.is_empty() {
@@ -158,8 +164,14 @@ impl Operation {
                 }
             };
             let error = marked(error);
+            if let Destination::Broker(id) = to
+                && !snapshot.brokers.is_empty()
+                && !snapshot.brokers.contains_key(&id)
+            {
+                looks_without_broker += 1;
+            }
             let repeats = if changes { error.is_transient() } else { retry.repeats(&error) };
-            if !repeats {
+            if !repeats || looks_without_broker == MAX_LOOKS_WITHOUT_BROKER {
                 return Err(error);
             }
             client.pause_and_refresh(&mut retry, generation, error).await.map_err(marked)?;

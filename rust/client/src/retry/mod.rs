@@ -27,6 +27,11 @@ pub(crate) fn deadline(timeout: Duration) -> Instant {
     Instant::now() + timeout.min(MAX_TIMEOUT)
 }
 
+/// The line that ends the warnings about `what`, which has failed for this long.
+pub(crate) fn recovery_line(lasted: Duration, what: impl std::fmt::Display) -> String {
+    format!("recovered after {} s: {what}", lasted.as_secs())
+}
+
 /// The attempts of one call.
 #[derive(Debug)]
 pub(crate) struct Retry {
@@ -168,17 +173,24 @@ impl Retry {
     }
 
     pub(crate) fn timed_out(&self) -> Error {
+        match &self.last {
+            Some(last) => self.timed_out_after(last),
+            None => Error::new(Kind::Timeout, self.late()),
+        }
+    }
+
+    /// The error of a call that the deadline ended, whose last failure was this. It keeps its context and code.
+    pub(crate) fn timed_out_after(&self, last: &Error) -> Error {
+        last.clone().prefixed(self.late()).as_kind(match last.kind() {
+            kind @ (Kind::UnknownTopic | Kind::Authorization | Kind::DataLoss) => kind,
+            _ => Kind::Timeout,
+        })
+    }
+
+    fn late(&self) -> String {
         // What passed since the caller took the time is no part of the timeout that it gave.
         let millis = (self.deadline - self.started + Duration::from_micros(500)).as_millis();
-        let message = format!("{} did not succeed within {millis} ms", self.what);
-        match &self.last {
-            // The last failure keeps its context and code.
-            Some(last) => last.clone().prefixed(message).as_kind(match last.kind() {
-                kind @ (Kind::UnknownTopic | Kind::Authorization | Kind::DataLoss) => kind,
-                _ => Kind::Timeout,
-            }),
-            None => Error::new(Kind::Timeout, message),
-        }
+        format!("{} did not succeed within {millis} ms", self.what)
     }
 }
 

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 
 use crate::error::{Error, Kind};
+use crate::retry::recovery_line;
 use crate::retry::warning_pace::WarningPace;
 
 /// How long a failure must last to be reported.
@@ -133,7 +134,8 @@ impl PersistentFailures {
             return;
         }
         if let Some(lasted) = self.end(&what.to_string(), place, Instant::now()) {
-            tracing::info!(target: "ottla.client", "recovered after {} s: {what}{place}", lasted.as_secs());
+            let line = recovery_line(lasted, format_args!("{what}{place}"));
+            tracing::info!(target: "ottla.client", "{line}");
         }
     }
 

@@ -5,7 +5,8 @@
 //! - `transport` sends a `call` to one address after the other, with backoff; `address` is a parsed URL.
 //! - `failure` explains responses; `document` reads and writes JSON.
 //! - `apicurio` looks up the ids of Apicurio's serializers. `references` resolves the schemas that a schema refers to.
-//! - `management` is the calls about versions, deletion, levels and modes; [`SubjectFilter`] selects subjects.
+//! - `entry` is schemas as callers give and get them. `management` is the calls about subjects and versions, which
+//!   [`SubjectFilter`] selects, and `settings` those about levels and modes.
 //! - [`RegistryLookup`] looks up schemas for typed columns, in tasks.
 //!
 //! Invariants: a schema by id is looked up once and never expires; while the registry is down, cached schemas
@@ -16,11 +17,13 @@ mod apicurio;
 mod cache;
 mod call;
 mod document;
+mod entry;
 mod failure;
 mod lookup_cache;
 mod management;
 mod references;
 mod registry_lookup;
+mod settings;
 mod subject_filter;
 mod transport;
 
@@ -28,7 +31,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ottla_schema::{RegisteredSchema, SchemaId, SchemaType};
+use ottla_schema::{RegisteredSchema, SchemaId};
 use tokio::time::{Duration, Instant};
 
 use crate::config::RegistryConfig;
@@ -44,57 +47,10 @@ use failure::is_missing;
 use lookup_cache::{Found, LookupCache};
 use transport::Transport;
 
-pub use management::RegistrySetting;
+pub use entry::{Compatibility, NewSchema, ReferenceName, SchemaEntry};
 pub use registry_lookup::RegistryLookup;
+pub use settings::RegistrySetting;
 pub use subject_filter::SubjectFilter;
-
-/// The name of a schema's reference, and where the referenced schema is registered.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ReferenceName {
-    /// The name in the referring text.
-    pub name: Arc<str>,
-    /// The subject.
-    pub subject: Arc<str>,
-    /// The version in the subject.
-    pub version: i32,
-}
-
-/// A schema to register or to look up.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct NewSchema {
-    /// The format.
-    pub schema_type: SchemaType,
-    /// The text.
-    pub text: Arc<str>,
-    /// The schemas that the text refers to.
-    pub references: Vec<ReferenceName>,
-}
-
-/// A schema, and where the registry has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SchemaEntry {
-    /// The subject; `None` for a schema that was looked up by id.
-    pub subject: Option<Arc<str>>,
-    /// The version in the subject.
-    pub version: Option<i32>,
-    /// The id.
-    pub id: Option<u32>,
-    /// The GUID, if the registry has one (Confluent 8).
-    pub guid: Option<[u8; 16]>,
-    /// Where the references are registered.
-    pub references: Vec<ReferenceName>,
-    /// The schema, with its references.
-    pub schema: Arc<RegisteredSchema>,
-}
-
-/// Whether a schema is compatible with earlier versions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compatibility {
-    /// Whether the registry would accept the schema.
-    pub is_compatible: bool,
-    /// The differences that make it incompatible, as the registry describes them.
-    pub messages: Vec<String>,
-}
 
 /// Which schema a look-up is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -6,14 +6,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_schema::{RegisteredSchema, SchemaId, WireFormat};
+use ottla_schema::{RegisteredSchema, SchemaId, SchemaReference, WireFormat};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
 
-use super::{NewSchema, SchemaEntry, SchemaRegistry, apicurio, is_missing};
+use super::{NewSchema, ReferenceName, SchemaEntry, SchemaRegistry, apicurio, is_missing, references};
 use crate::environment::BoxFuture;
 use crate::error::{Error, Kind, Result};
+use crate::printable::printable;
+use crate::retry::deadline;
 use crate::typed::{FoundSchema, SchemaLookup, SubjectSchema, WriterSchema};
 
 /// How long a failure waits for the reader's next poll.
@@ -150,38 +152,78 @@ impl SchemaLookup for RegistryLookup {
         })
     }
 
+    fn with_references<'a>(&'a self, schema: &'a NewSchema) -> BoxFuture<'a, Result<Arc<RegisteredSchema>>> {
+        Box::pin(async move {
+            let deadline = deadline(self.registry.config().default_api_timeout);
+            let references = references::resolve(&self.registry, &schema.references, deadline).await?;
+            let NewSchema { schema_type, text, .. } = schema;
+            Ok(Arc::new(RegisteredSchema { schema_type: *schema_type, text: Arc::clone(text), references }))
+        })
+    }
+
     fn writer_schema<'a>(
         &'a self,
         subject: &'a str,
-        schema: &'a RegisteredSchema,
+        schema: &'a NewSchema,
         registers: bool,
     ) -> BoxFuture<'a, Result<WriterSchema>> {
         Box::pin(async move {
-            let new = NewSchema {
-                schema_type: schema.schema_type,
-                text: Arc::clone(&schema.text),
-                references: Vec::new(),
-            };
-            let timeout = self.registry.config().default_api_timeout;
-            let entry = match registers {
-                true => self.registry.register(subject, &new, false, timeout).await?,
-                false => self.registry.lookup(subject, &new, false, timeout).await.map_err(|error| {
-                    match is_missing(&error) {
-                        true => {
-                            let message =
-                                format!("{}; or let it be registered (register=True)", error.message());
-                            error.with_message(message)
-                        }
-                        false => error,
-                    }
-                })?,
-            };
-            let id = entry.id.map(SchemaId::Id).ok_or_else(|| {
-                let message =
-                    format!("the schema registry returned no id for a schema of subject \"{subject}\"");
-                Error::new(Kind::Schema, message)
-            })?;
+            let entry = self.registered(subject, schema, registers).await?;
+            let id = entry.id.map(SchemaId::Id).ok_or_else(|| lacks(subject, "id"))?;
             Ok(WriterSchema { id: Some(id), schema: Arc::clone(&entry.schema) })
         })
     }
+
+    fn registered_references<'a>(
+        &'a self,
+        schema: &'a RegisteredSchema,
+        registers: bool,
+    ) -> BoxFuture<'a, Result<NewSchema>> {
+        Box::pin(async move {
+            // A file that several others import is registered once, before them.
+            let mut places: HashMap<Arc<str>, ReferenceName> = HashMap::new();
+            for SchemaReference { name, schema } in schema.in_order() {
+                let entry = self.registered(name, &referring(schema, &places), registers).await?;
+                let version = entry.version.ok_or_else(|| lacks(name, "version"))?;
+                let (name, subject) = (Arc::clone(name), Arc::clone(name));
+                places.insert(Arc::clone(&name), ReferenceName { name, subject, version });
+            }
+            Ok(referring(schema, &places))
+        })
+    }
+}
+
+impl RegistryLookup {
+    /// The entry of a schema in a subject, where it is registered if it may be.
+    async fn registered(&self, subject: &str, schema: &NewSchema, registers: bool) -> Response {
+        let timeout = self.registry.config().default_api_timeout;
+        if registers {
+            return self.registry.register(subject, schema, false, timeout).await;
+        }
+        self.registry.lookup(subject, schema, false, timeout).await.map_err(|error| {
+            match is_missing(&error) {
+                true => {
+                    let message = format!("{}; or let it be registered (register=True)", error.message());
+                    error.with_message(message)
+                }
+                false => error,
+            }
+        })
+    }
+}
+
+/// A schema whose references are registered at these places.
+fn referring(schema: &RegisteredSchema, places: &HashMap<Arc<str>, ReferenceName>) -> NewSchema {
+    let references = schema.references.iter().filter_map(|reference| places.get(&reference.name).cloned());
+    NewSchema {
+        schema_type: schema.schema_type,
+        text: Arc::clone(&schema.text),
+        references: references.collect(),
+    }
+}
+
+fn lacks(subject: &str, what: &str) -> Error {
+    let subject = printable(subject);
+    let message = format!("the schema registry returned no {what} for a schema of subject \"{subject}\"");
+    Error::new(Kind::Schema, message)
 }

@@ -7,6 +7,7 @@ use ottla_schema::{Header, RegisteredSchema, SchemaId, WireFormat};
 
 use crate::environment::BoxFuture;
 use crate::error::{Error, Kind, Result};
+use crate::schema_registry::NewSchema;
 
 /// The result of looking up an id.
 #[derive(Debug, Clone)]
@@ -61,13 +62,24 @@ pub trait SchemaLookup: Debug + Send + Sync {
     /// Returns a version of a subject, by default the latest. It is an error if there is none.
     fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>>;
 
+    /// Returns a given schema with the schemas that it refers to.
+    fn with_references<'a>(&'a self, schema: &'a NewSchema) -> BoxFuture<'a, Result<Arc<RegisteredSchema>>>;
+
     /// Returns a schema as it is registered in a subject. If it is not, it is registered first, or an error.
     fn writer_schema<'a>(
         &'a self,
         subject: &'a str,
-        schema: &'a RegisteredSchema,
+        schema: &'a NewSchema,
         registers: bool,
     ) -> BoxFuture<'a, Result<WriterSchema>>;
+
+    /// Returns where the schemas are registered that a complete schema refers to: each in the subject of its name.
+    /// Those that are not registered are registered first, or an error.
+    fn registered_references<'a>(
+        &'a self,
+        schema: &'a RegisteredSchema,
+        registers: bool,
+    ) -> BoxFuture<'a, Result<NewSchema>>;
 }
 
 /// Returns the schema with an id that a program names. It is an error if there is none.

@@ -16,6 +16,7 @@ use super::dead_letters::DeadLetters;
 use super::schema_lookup::{FoundSchema, SchemaLookup, named_schema, subject_of};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
+use crate::schema_registry::NewSchema;
 
 /// What happens to a row that cannot be decoded.
 #[derive(Debug, Clone, Default)]
@@ -32,8 +33,10 @@ pub enum DecodeMode {
 /// Where the reader's schema comes from.
 #[derive(Debug, Clone)]
 pub enum ReaderSchemaSource {
-    /// It is given.
+    /// It is given, with all that it refers to.
     Given(RegisteredSchema),
+    /// It is given, and refers to schemas in the registry.
+    Referring(NewSchema),
     /// With JSON, the type of this field instead of a schema.
     JsonType(Arc<Field>),
     /// A version of the subject, by default the latest when it is first needed.
@@ -153,6 +156,10 @@ impl TypedColumn {
         let (decoder, of_topic) = match &self.options.reader {
             ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None),
             ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None),
+            ReaderSchemaSource::Referring(new) => {
+                let schema = self.registry()?.with_references(new).await?;
+                (self.decoder(ReaderSource::Schema(&schema))?, None)
+            }
             ReaderSchemaSource::Id(id) => {
                 let schema = named_schema(&**self.registry()?, *id).await?;
                 (self.decoder(ReaderSource::Schema(&schema))?, None)

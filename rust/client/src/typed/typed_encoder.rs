@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use super::schema_lookup::{SchemaLookup, WriterSchema, named_schema, subject_of};
 use super::typed_column::ReaderSchemaSource;
 use crate::error::{Error, Kind, Result};
+use crate::schema_registry::NewSchema;
 
 /// Encoders for columns of different types are kept up to this number.
 const MAX_ENCODERS: usize = 64;
@@ -63,7 +64,8 @@ impl TypedEncoder {
     /// # Errors
     /// [`Kind::Config`]: the lookup is missing, or the options contradict each other.
     pub fn new(options: TypedEncoderOptions, lookup: Option<Arc<dyn SchemaLookup>>) -> Result<Self> {
-        let is_given = matches!(options.writer, ReaderSchemaSource::Given(_));
+        let is_complete = matches!(options.writer, ReaderSchemaSource::Given(_));
+        let is_given = is_complete || matches!(options.writer, ReaderSchemaSource::Referring(_));
         let has_ids = options.wire_format != WireFormat::None;
         if options.wire_format == WireFormat::Glue {
             return Err(config(
@@ -84,7 +86,7 @@ impl TypedEncoder {
             ));
         }
         let needs_lookup =
-            has_ids || !(is_given || matches!(options.writer, ReaderSchemaSource::JsonType(_)));
+            has_ids || !(is_complete || matches!(options.writer, ReaderSchemaSource::JsonType(_)));
         if lookup.is_none() && needs_lookup {
             return Err(config(
                 "encoding needs a schema registry, or a schema and records without ids of schemas (wire_format=\"none\")",
@@ -128,7 +130,9 @@ impl TypedEncoder {
         let has_subject = match self.options.writer {
             ReaderSchemaSource::Id(_) | ReaderSchemaSource::JsonType(_) => false,
             ReaderSchemaSource::Version(_) => true,
-            ReaderSchemaSource::Given(_) => self.options.wire_format != WireFormat::None,
+            ReaderSchemaSource::Given(_) | ReaderSchemaSource::Referring(_) => {
+                self.options.wire_format != WireFormat::None
+            }
         };
         has_subject && self.options.subject.is_none()
     }
@@ -142,9 +146,14 @@ impl TypedEncoder {
             }
             ReaderSchemaSource::Given(schema) => {
                 let lookup = self.lookup()?;
-                let subject = self.subject(topic);
-                Source::Schema(lookup.writer_schema(&subject, schema, self.options.registers).await?)
+                let schema = lookup.registered_references(schema, self.options.registers).await?;
+                Source::Schema(self.registered(topic, &schema).await?)
             }
+            ReaderSchemaSource::Referring(schema) if *wire_format == WireFormat::None => {
+                let schema = self.lookup()?.with_references(schema).await?;
+                Source::Schema(WriterSchema { id: None, schema })
+            }
+            ReaderSchemaSource::Referring(schema) => Source::Schema(self.registered(topic, schema).await?),
             ReaderSchemaSource::Id(id) => {
                 let schema = named_schema(&**self.lookup()?, *id).await?;
                 Source::Schema(WriterSchema { id: Some(*id), schema })
@@ -155,6 +164,11 @@ impl TypedEncoder {
             }
         };
         TopicEncoder::new(source, *wire_format, message.clone(), self.options.limits)
+    }
+
+    async fn registered(&self, topic: &str, schema: &NewSchema) -> Result<WriterSchema> {
+        let subject = self.subject(topic);
+        self.lookup()?.writer_schema(&subject, schema, self.options.registers).await
     }
 
     fn lookup(&self) -> Result<&Arc<dyn SchemaLookup>> {

@@ -60,6 +60,43 @@ async fn a_filter_by_duration_is_refused_where_brokers_would_ignore_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn brokers_that_do_not_list_their_ids_are_named_beside_the_ids_of_the_others() {
+    let (cluster, client) = cluster_with(&[]).await;
+    let coordinator = cluster.coordinator("x").expect("a coordinator");
+    let expected: Vec<&str> = ["billing-1", "orders-1", "orders-2", "x"]
+        .into_iter()
+        .filter(|id| cluster.coordinator(id) != Some(coordinator))
+        .collect();
+    cluster.inject(Fault::new(
+        Match::api(ApiKey::ListTransactions).broker(coordinator),
+        Reaction::Disconnect(When::BeforeHandling),
+    ));
+    let everything = TransactionFilter::default();
+    let found = client.list_transactions_of_brokers(&everything, CALL_TIMEOUT);
+    let (listings, errors) = within_deadline(found).await.expect("the ids of the others");
+    let ids: Vec<&str> = listings.iter().map(|listing| listing.transactional_id.as_str()).collect();
+    assert_eq!(ids, expected);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0].context().broker, Some(coordinator));
+    assert!(errors[0].to_string().contains("listing transactions did not succeed within"), "{errors:?}");
+    let error = within_deadline(client.list_transactions(&everything, CALL_TIMEOUT)).await;
+    assert_eq!(error.expect_err("the list lacks ids").context().broker, Some(coordinator));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_that_has_left_is_not_waited_for() {
+    let (cluster, client) = cluster_with(&[]).await;
+    cluster.stop_broker(2).await.expect("stopped");
+    let started = tokio::time::Instant::now();
+    let everything = TransactionFilter::default();
+    let found = client.list_transactions_of_brokers(&everything, CALL_TIMEOUT);
+    let (_, errors) = within_deadline(found).await.expect("the ids of the others");
+    assert!(started.elapsed() < ms(5_000), "{:?}", started.elapsed());
+    let [error] = &errors[..] else { panic!("{errors:?}") };
+    assert!(error.to_string().contains("broker 2 is not in the cluster's metadata"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_request_describes_the_ids_of_each_coordinator() {
     for find_version in [3, 4] {
         let (cluster, client) = cluster_with(&[(ApiKey::FindCoordinator, ApiLimit::Max(find_version))]).await;

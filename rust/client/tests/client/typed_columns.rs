@@ -12,6 +12,7 @@ use arrow_schema::{DataType, Field};
 use ottla_arrow::Column;
 use ottla_client::consumer::{ArrowLayout, Consumer, Range, Scan, ScanOptions};
 use ottla_client::environment::BoxFuture;
+use ottla_client::schema_registry::NewSchema;
 use ottla_client::typed::{
     DecodeMode, ERROR_COLUMN, FoundSchema, ReaderSchemaSource, SchemaLookup, SubjectSchema, TypedColumn,
     TypedColumnOptions, TypedColumns, WriterSchema,
@@ -74,15 +75,28 @@ impl SchemaLookup for Registry {
         })
     }
 
+    fn with_references<'a>(&'a self, schema: &'a NewSchema) -> BoxFuture<'a, Result<Arc<RegisteredSchema>>> {
+        Box::pin(async move { Ok(Arc::new(avro(&schema.text))) })
+    }
+
     fn writer_schema<'a>(
         &'a self,
         _: &'a str,
-        schema: &'a RegisteredSchema,
+        schema: &'a NewSchema,
         _: bool,
     ) -> BoxFuture<'a, Result<WriterSchema>> {
-        Box::pin(
-            async move { Ok(WriterSchema { id: Some(SchemaId::Id(1)), schema: Arc::new(schema.clone()) }) },
-        )
+        Box::pin(async move {
+            Ok(WriterSchema { id: Some(SchemaId::Id(1)), schema: Arc::new(avro(&schema.text)) })
+        })
+    }
+
+    fn registered_references<'a>(
+        &'a self,
+        schema: &'a RegisteredSchema,
+        _: bool,
+    ) -> BoxFuture<'a, Result<NewSchema>> {
+        let RegisteredSchema { schema_type, text, .. } = schema.clone();
+        Box::pin(async move { Ok(NewSchema { schema_type, text, references: Vec::new() }) })
     }
 }
 

@@ -125,7 +125,7 @@ impl AsyncRegistry {
         normalize: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        self.find(py, Wanted::Registered(subject, schema.get().to_new(), normalize), timeout)
+        self.find(py, Wanted::Registered(subject, schema.get().as_new().clone(), normalize), timeout)
     }
 
     #[doc = docs!(register)]
@@ -139,7 +139,7 @@ impl AsyncRegistry {
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (registry, timeout) = self.handle.call(timeout)?;
-        let schema = schema.get().to_new();
+        let schema = schema.get().as_new().clone();
         start(py, registry_ops::register(registry, subject, schema, normalize, timeout), schema_value)
     }
 
@@ -289,7 +289,7 @@ impl AsyncRegistry {
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (registry, timeout) = self.handle.call(timeout)?;
-        let schema = schema.get().to_new();
+        let schema = schema.get().as_new().clone();
         let call = registry_ops::check_compatibility(registry, subject, schema, version, timeout);
         start(py, call, |py, found| Compatibility::from(found).into_py_any(py))
     }

@@ -96,8 +96,8 @@ impl std::hash::Hash for Schema {
 
 impl Schema {
     /// The schema to send to a registry.
-    pub(super) fn to_new(&self) -> NewSchema {
-        self.schema.clone()
+    pub(crate) fn as_new(&self) -> &NewSchema {
+        &self.schema
     }
 }
 

@@ -122,7 +122,7 @@ impl Registry {
         normalize: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Schema> {
-        self.find(py, Wanted::Registered(subject, schema.get().to_new(), normalize), timeout)
+        self.find(py, Wanted::Registered(subject, schema.get().as_new().clone(), normalize), timeout)
     }
 
     #[doc = docs!(register)]
@@ -138,7 +138,7 @@ impl Registry {
         let (registry, timeout) = self.handle.call(timeout)?;
         let entry = wait_for(
             py,
-            registry_ops::register(registry, subject, schema.get().to_new(), normalize, timeout),
+            registry_ops::register(registry, subject, schema.get().as_new().clone(), normalize, timeout),
         )?;
         Ok(Schema::from(&*entry))
     }
@@ -279,7 +279,7 @@ impl Registry {
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Compatibility> {
         let (registry, timeout) = self.handle.call(timeout)?;
-        let schema = schema.get().to_new();
+        let schema = schema.get().as_new().clone();
         let call = registry_ops::check_compatibility(registry, subject, schema, version, timeout);
         Ok(wait_for(py, call)?.into())
     }

@@ -18,8 +18,8 @@ use crate::convert::number;
 /// Args:
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
 ///         no ids, or AWS Glue's.
-///     schema: the reader's schema, as its text, or as its id in the registry. Default: a version
-///         of the subject.
+///     schema: the reader's schema, as its text, as its id in the registry, or as a ``Schema`` that
+///         refers to others in the registry. Default: a version of the subject.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
 ///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
@@ -93,8 +93,8 @@ impl Avro {
 ///         no ids, or AWS Glue's.
 ///     schema: the reader's schema: the text of a ``.proto`` file, a serialized
 ///         ``FileDescriptorSet`` (bytes, from ``protoc --include_imports --descriptor_set_out``), a
-///         generated class such as ``orders_pb2.Order``, or its id in the registry. Default: a
-///         version of the subject.
+///         generated class such as ``orders_pb2.Order``, its id in the registry, or a ``Schema``
+///         that refers to others in the registry. Default: a version of the subject.
 ///     message: the full name of the message, with its package. Default: the generated class's, or
 ///         the first one of the schema.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
@@ -114,8 +114,9 @@ impl Avro {
 ///         through repeated fields and the values of maps. Columns keep the order of the schema.
 ///         The other fields are passed over, which is faster: their values are not checked, and
 ///         they may be missing, or recursive. Default: all.
-///     register: when values are encoded, whether to register ``schema`` in the subject.
-///         Otherwise it must be registered.
+///     register: when values are encoded, whether to register ``schema`` in the subject, and the
+///         files that it imports in the subjects of their names, as Confluent's serializer does.
+///         Otherwise they must be registered.
 ///     limits: what schemas may multiply, by configuration key, such as
 ///         ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 ///
@@ -171,10 +172,11 @@ impl Protobuf {
 /// Args:
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
 ///         no ids, or AWS Glue's.
-///     schema: the text of a JSON Schema, its id in the registry, or an Arrow type: a schema, field
-///         or type of pyarrow, polars or another library with ``__arrow_c_schema__``, or the result
-///         of ``infer_json``. With an Arrow type, timestamps and dates are text of RFC 3339, and
-///         decimals exact. Default: a version of the subject.
+///     schema: the text of a JSON Schema, its id in the registry, a ``Schema`` that refers to
+///         others in the registry, or an Arrow type: a schema, field or type of pyarrow, polars or
+///         another library with ``__arrow_c_schema__``, or the result of ``infer_json``. With an
+///         Arrow type, timestamps and dates are text of RFC 3339, and decimals exact. Default: a
+///         version of the subject.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
 ///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use ottla_client::schema_registry::NewSchema;
 use ottla_client::typed::ReaderSchemaSource;
 use ottla_client::{Error, Kind};
 use ottla_schema::{RegisteredSchema, SchemaError, SchemaId, SchemaType};
@@ -15,6 +16,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use crate::convert::errors;
 use crate::convert::number;
+use crate::schema_registry::schema::Schema;
 
 /// The most files that a class of Protobuf depends on.
 const MAX_FILES: usize = 1_000;
@@ -40,6 +42,9 @@ pub(super) fn reader(
     if let Ok(text) = schema.cast::<PyString>() {
         let schema = RegisteredSchema::new(schema_type, text.to_str()?);
         return Ok((ReaderSchemaSource::Given(schema), message));
+    }
+    if let Ok(schema) = schema.cast::<Schema>() {
+        return of_schema(py, schema_type, schema.get().as_new(), message);
     }
     match schema_type {
         SchemaType::Protobuf if schema.hasattr("DESCRIPTOR")? => {
@@ -73,11 +78,30 @@ pub(super) fn reader(
                 SchemaType::Json => ", an Arrow type",
             };
             let ty = schema.get_type().name()?;
-            let message = format!("schema is of type {ty}: expected the text of a schema{also}, or its id");
+            let message =
+                format!("schema is of type {ty}: expected the text of a schema, a Schema{also}, or its id");
             Err(errors::argument_type(py, message))
         }
         Err(error) => Err(error),
     }
+}
+
+/// A schema that may refer to others in the registry.
+fn of_schema(
+    py: Python<'_>,
+    schema_type: SchemaType,
+    schema: &NewSchema,
+    message: Option<Arc<str>>,
+) -> PyResult<Reader> {
+    if schema.schema_type != schema_type {
+        let message = format!("the schema is of type {}: expected {schema_type}", schema.schema_type);
+        return Err(errors::config(py, message));
+    }
+    let source = match schema.references.is_empty() {
+        true => ReaderSchemaSource::Given(RegisteredSchema::new(schema_type, Arc::clone(&schema.text))),
+        false => ReaderSchemaSource::Referring(schema.clone()),
+    };
+    Ok((source, message))
 }
 
 fn unusable(py: Python<'_>, error: &SchemaError) -> PyErr {

@@ -1,14 +1,15 @@
-// The Access page: the entries of access control lists, the users with SCRAM passwords, and their changes.
+// The Access page: access control lists, the users with SCRAM passwords, client quotas, and their changes.
 
 import { about } from "../about.js";
-import { el, replace, table } from "../dom.js";
-import { count, counted } from "../format.js";
+import { choice, el, replace, table } from "../dom.js";
+import { count, countedRows } from "../format.js";
 import { changes, field, line, planForm } from "../plan_form.js";
+import { openQuotas } from "../quotas.js";
 import { get } from "../stream.js";
 
 export const name = "access";
 export const title = "Access";
-export const lead = "Who may do what: access control entries, and the users with SCRAM passwords.";
+export const lead = "Who may do what, and how much: access control entries, the users with SCRAM passwords, and client quotas.";
 
 const RESOURCES = ["topic", "group", "cluster", "transactional_id", "delegation_token", "user"];
 const MECHANISMS = ["SCRAM-SHA-512", "SCRAM-SHA-256"];
@@ -18,13 +19,16 @@ export function open(content) {
   const acls = el("div", { id: "acls" });
   const users = el("div", { id: "users" });
   const search = el("input", { type: "search", id: "acl-search", placeholder: "part of an entry", autocomplete: "off", spellcheck: "false" });
+  const quotas = el("div", { id: "quotas" });
+  const quotaEdit = el("div.all-changes");
   const edit = el("div.all-changes");
   const aclEdit = el("div.all-changes");
   const userEdit = el("div.all-changes");
   content.append(
     el("section", { "aria-labelledby": "acls-title" }, el("h3", { id: "acls-title" }, "Access control lists"),
       el("div.controls", {}, el("label", { for: "acl-search" }, "Find"), search), acls, aclEdit),
-    el("section", { "aria-labelledby": "users-title" }, el("h3", { id: "users-title" }, "SCRAM passwords"), users, userEdit), edit);
+    el("section", { "aria-labelledby": "users-title" }, el("h3", { id: "users-title" }, "SCRAM passwords"), users, userEdit),
+    el("section", { "aria-labelledby": "quotas-title" }, el("h3", { id: "quotas-title" }, "Client quotas"), quotas, quotaEdit), edit);
   let entries = { total: 0, rows: [] };
   let mayChange = false;
   const draw = () => {
@@ -49,7 +53,7 @@ export function open(content) {
   const load = async () => {
     await Promise.all([
       get("/api/acls").then((found) => { entries = found; draw(); }).catch((error) => replace(acls, unknown(error))),
-      get("/api/users").then((found) => replace(users, el("p.found", { role: "status" }, counted(found.total, "password")),
+      get("/api/users").then((found) => replace(users, el("p.found", { role: "status" }, countedRows(found, "password")),
         found.rows.length ? table("Users", ["user", "mechanism", "iterations", ...(mayChange ? ["change"] : [])], found.rows.map(user)) : null)).catch((error) => replace(users, unknown(error))),
     ]);
   };
@@ -60,6 +64,7 @@ export function open(content) {
       aclEdit.append(changes("Create an entry", aclCreation(load)));
       userEdit.append(changes("Set a password", userPassword(load)));
     }
+    openQuotas(quotas, { edit: quotaEdit, mayChange, confirm: confirmDeletion, unknown });
     return load();
   }, (error) => replace(acls, unknown(error)));
   return () => {};
@@ -76,10 +81,6 @@ function entriesText(number) {
 
 function sentence(acl) {
   return `${acl.permission} ${acl.principal} to ${acl.operation} ${acl.resource_type} ${acl.resource_name}`;
-}
-
-function choice(id, values) {
-  return el("select", { id }, values.map((each) => el("option", { value: each }, each)));
 }
 
 function aclCreation(load) {

@@ -3,7 +3,7 @@
 import { chart } from "../chart.js";
 import { configTable } from "../config_table.js";
 import { el, replace, setText, table } from "../dom.js";
-import { bytes, count, number } from "../format.js";
+import { bytes, count, counted, number } from "../format.js";
 import * as intervals from "../intervals.js";
 import { repeat } from "../repeat.js";
 import { get } from "../stream.js";
@@ -27,9 +27,9 @@ export function openBroker(content, id) {
     setText(summary, found.missing ? "Down or gone: only lists of replicas name it." : `${found.address}${found.rack ? `, rack ${found.rack}` : ""}`);
     summary.className = found.missing ? "found bad" : "found";
     const fact = (label, value) => el("div", {}, el("dt", {}, label), el("dd", {}, value));
-    replace(facts, fact("leads", `${count(found.leads)} partitions`), fact("preferred leader of", count(found.preferred)), fact("replicas", count(found.replicas)),
-      fact("records written", found.writes.records === null ? "measuring …" : `${number(found.writes.records)}/s`),
-      fact("logs grow by", found.writes.bytes === null ? "measuring …" : `${bytes(found.writes.bytes)}/s`));
+    const rate = (value, text) => (found.missing ? "–" : value === null ? "measuring …" : `${text(value)}/s`);
+    replace(facts, fact("leads", counted(found.leads, "partition")), fact("preferred leader of", count(found.preferred)), fact("replicas", count(found.replicas)),
+      fact("records written", rate(found.writes.records, number)), fact("logs grow by", rate(found.writes.bytes, bytes)));
     written.draw(samples);
     // An unchanged table keeps its selection.
     const now = JSON.stringify([found.log_dirs, found.configs]);
@@ -37,7 +37,7 @@ export function openBroker(content, id) {
     shown = now;
     replace(disks, el("h3", {}, "Log directories"), found.log_dirs.length
       ? table("Log directories", ["path", "replicas", "size of replicas", "free", "disk", "state"], found.log_dirs.map(logDir))
-      : el("p.found", {}, "The broker has not reported them."));
+      : el("p.found", {}, found.missing ? "Unknown while the broker is down." : "The broker has not reported them."));
     replace(configs, configTable(found.configs, opened));
   }, (error) => setText(summary, error.message));
   return () => { end(); written.close(); };

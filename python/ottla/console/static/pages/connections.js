@@ -41,7 +41,7 @@ export function open(content) {
 function lostConnections(connections) {
   const lost = new Map();
   for (const event of events) {
-    if (event.kind === "connection_lost") lost.set(event.broker, event);
+    if (event.kind === "connection_lost") lost.set(event.broker, { ...event, time: lost.get(event.broker)?.time ?? event.since ?? event.time });
     if (event.kind === "connection_opened") lost.delete(event.broker);
   }
   const known = new Set(connections.filter((each) => each.state === "connected" || each.last_error).map((each) => each.broker));

@@ -1,7 +1,9 @@
 // The Doctor page: the flowchart of a diagnosis, lit up box by box while the checks run, and the report.
 
+import { address } from "../address.js";
 import { el, replace, setText } from "../dom.js";
 import { counted, seconds } from "../format.js";
+import { field } from "../plan_form.js";
 import { get } from "../stream.js";
 
 export const name = "doctor";
@@ -18,7 +20,7 @@ export function open(content) {
   const group = el("input", { id: "d-group", autocomplete: "off", placeholder: "optional" });
   const start = el("button.primary", { type: "submit" }, "Run the diagnosis");
   const form = el("form.controls", { onsubmit: (event) => { event.preventDefault(); run(); } },
-    el("label", { for: "d-topic" }, "Topic"), topic, el("label", { for: "d-group" }, "Group"), group, start);
+    field("Topic", topic), field("Group", group), start);
   const status = el("p.verdict", { role: "status" });
   const chart = el("ol.flowchart", { "aria-label": "Flowchart of the diagnosis" });
   const report = el("section");
@@ -42,7 +44,7 @@ export function open(content) {
     status.className = "verdict";
     start.disabled = true;
     const query = new URLSearchParams({ topic: topic.value.trim(), group: group.value.trim() });
-    source = new EventSource(`/api/doctor?${query}`);
+    source = new EventSource(address(`/api/doctor?${query}`));
     source.addEventListener("step", (message) => step(JSON.parse(message.data)));
     source.addEventListener("report", (message) => { end(); finish(JSON.parse(message.data)); });
     source.addEventListener("problem", (message) => { end(); setText(status, JSON.parse(message.data).message); });
@@ -77,7 +79,7 @@ export function open(content) {
     setText(status, found.ends_at ? `The diagnosis ends at ${found.ends_at}: ${boxes.get(found.ends_at).cause}` : `No errors, in ${seconds(found.seconds)}.`);
     status.className = found.ends_at ? "verdict bad" : "verdict good";
     // If all is well, the page is one screen: the checks and the report are shown on demand.
-    replace(report, el("p", {}, el("a.button", { href: "/api/doctor/report.html", download: "ottla-doctor.html" }, "Save as HTML")),
+    replace(report, el("p", {}, el("a.button", { href: address("/api/doctor/report.html"), download: "ottla-doctor.html" }, "Save as HTML")),
       el("details", { open: Boolean(found.ends_at) }, el("summary", {}, "Report"), el("pre", { tabindex: "0", "aria-label": "Report" }, found.text)));
   }
 

@@ -5,6 +5,7 @@ import { count, counted } from "../format.js";
 import { openGroup } from "../group.js";
 import { GROUP_HEADS, groupRow } from "../group_row.js";
 import * as intervals from "../intervals.js";
+import { field } from "../plan_form.js";
 import { repeat } from "../repeat.js";
 import { get } from "../stream.js";
 
@@ -20,7 +21,7 @@ export function open(content, query) {
   const order = el("select", { id: "group-order" }, ORDERS.map(([value, text]) => el("option", { value }, text)));
   const missing = el("div");
   const list = el("div");
-  content.append(el("div.controls", {}, el("label", { for: "group-search" }, "Find"), search, el("label", { for: "group-order" }, "Order"), order, found), missing, list);
+  content.append(el("div.controls", {}, field("Find", search), field("Order", order), found), missing, list);
   let number = 0;
   const refresh = async () => {
     // A slow response does not replace that of a newer search.

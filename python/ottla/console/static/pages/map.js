@@ -5,6 +5,7 @@ import { brokerColor } from "../colors.js";
 import { el, replace, setText } from "../dom.js";
 import { count, counted } from "../format.js";
 import * as intervals from "../intervals.js";
+import { field } from "../plan_form.js";
 import { repeat } from "../repeat.js";
 import { get, latest, subscribe } from "../stream.js";
 import { timeLine } from "../time_line.js";
@@ -38,13 +39,14 @@ export function open(content, query) {
     onPage: (page) => { problem.hidden = true; setText(found, counted(page.total, "topic")); },
     render: (topic) => topicRow(topic, changed),
     onError: (error) => { setText(problem, error.message); problem.hidden = false; },
+    onDraw: countHidden,
   });
   const line = timeLine();
   const changes = el("div.all-changes");
   content.append(totals, racks,
     el("section", { "aria-labelledby": "topics-title" },
       el("h3", { id: "topics-title" }, "Topics"),
-      el("div.controls", {}, el("label", { for: "topic-search" }, "Find"), search, el("label", { for: "topic-order" }, "Order"), order, found),
+      el("div.controls", {}, field("Find", search), field("Order", order), found),
       problem, list.element, legend(), changes),
     line.element);
 
@@ -100,11 +102,28 @@ function drawTotals(totals, cluster) {
 
 function topicRow(topic, changed) {
   const link = el("a.topic", { href: `#/map?topic=${encodeURIComponent(topic.name)}`, "data-key": `topic ${topic.name}`, title: topic.name }, topic.name);
-  const health = topic.offline ? el("span.bad", {}, `${topic.offline} without a leader`)
-    : topic.under_replicated ? el("span.warn", {}, `${topic.under_replicated} under-replicated`) : null;
+  const health = topic.offline ? el("span.bad", {}, `${count(topic.offline)} without a leader`)
+    : topic.under_replicated ? el("span.warn", {}, `${count(topic.under_replicated)} under-replicated`) : null;
   const cells = topic.cells.map(([index, leader, state]) => cell(topic.name, index, leader, state, changed));
-  const more = topic.partitions > topic.cells.length ? el("span.more", {}, `+ ${count(topic.partitions - topic.cells.length)}`) : null;
-  return el("div.row", {}, el("div.name", {}, link, el("small", {}, counted(topic.partitions, "partition"), " ", health)), el("div.cells", {}, cells, more));
+  return el("div.row", {}, el("div.name", {}, link, el("small", {}, el("span.count", {}, counted(topic.partitions, "partition")), " ", health)),
+    el("div.cells", {}, cells), el("small.more", { "data-partitions": topic.partitions }));
+}
+
+// How many partitions have no cell that can be seen: what does not fit into a row wraps out of sight. All rows are
+// measured before one is changed, and once more with room for the number.
+function countHidden(rows) {
+  const hidden = () => rows.map((row) => {
+    const cells = [...row.querySelectorAll(".cell")];
+    const wrapped = cells.findIndex((each) => each.offsetTop > cells[0].offsetTop);
+    const more = row.querySelector(".more");
+    return [more, Number(more.dataset.partitions) - (wrapped < 0 ? cells.length : wrapped)];
+  }).filter(([, others]) => others > 0);
+  for (const [more] of hidden()) {
+    const widest = `+ ${count(Number(more.dataset.partitions))}`;
+    setText(more, widest);
+    more.style.setProperty("flex-basis", `${widest.length}ch`);
+  }
+  for (const [more, others] of hidden()) setText(more, `+ ${count(others)}`);
 }
 
 function isRecent(time) {

@@ -1,10 +1,12 @@
 // The Messages page: records of a topic by offset or time, or the newest ones, filtered and decoded, to read or save.
 
 import { about } from "../about.js";
+import { address } from "../address.js";
 import { el, replace, setText } from "../dom.js";
 import { count, counted } from "../format.js";
 import * as intervals from "../intervals.js";
 import { messageRow } from "../message_row.js";
+import { field as labelled } from "../plan_form.js";
 import { repeat } from "../repeat.js";
 import { get, latest } from "../stream.js";
 
@@ -21,7 +23,7 @@ const ENDS = { end: "up to the end", count: "there are more", time: "stopped aft
 /** Shows the page. Returns a function that closes it. */
 export function open(content, query) {
   const fields = {};
-  const field = (key, label, input) => { input.id = `m-${key}`; input.name = key; fields[key] = input; return [el("label", { for: input.id }, label), input]; };
+  const field = (key, label, input) => { input.id = `m-${key}`; input.name = key; fields[key] = input; return labelled(label, input); };
   const text = (key, label, placeholder) => field(key, label, el("input", { value: query.get(key) ?? "", placeholder, autocomplete: "off", spellcheck: "false" }));
   const select = (key, label, choices) => field(key, label, el("select", {}, choices.map(([value, name]) => el("option", { value, selected: query.get(key) === value }, name))));
   const decoded = (part) => select(`${part}_as`, part, [["", "text or hex"], ...KINDS.map((kind) => [kind, kind])]);
@@ -40,7 +42,7 @@ export function open(content, query) {
   about.then(({ has_registry }) => {
     if (!has_registry) return;
     const formats = [["", "no schema"], ["avro", "Avro"], ["protobuf", "Protobuf"], ["json", "JSON Schema"]];
-    form.querySelector(".formats").append(...select("key_format", "schema of the key", formats), ...select("value_format", "schema of the value", formats));
+    form.querySelector(".formats").append(select("key_format", "schema of the key", formats), select("value_format", "schema of the value", formats));
   });
   let end = () => {};
   let state;
@@ -114,7 +116,7 @@ export function open(content, query) {
     replace(tools,
       el("code.command", { tabindex: "0", "aria-label": "The same as a command" }, command),
       el("button", { type: "button", onclick: (event) => copy(command, event.target) }, "Copy as command"),
-      ["jsonl", "csv", "parquet"].map((kind) => el("a.button", { href: `/api/messages/download?${saved}&as=${kind}`, download: "" }, { jsonl: "JSON lines", csv: "CSV", parquet: "Parquet" }[kind])),
+      ["jsonl", "csv", "parquet"].map((kind) => el("a.button", { href: address(`/api/messages/download?${saved}&as=${kind}`), download: "" }, { jsonl: "JSON lines", csv: "CSV", parquet: "Parquet" }[kind])),
       el("small", {}, "A file has at most 100,000 records, or those read in ten seconds. A name with .part marks an incomplete file."));
   }
 

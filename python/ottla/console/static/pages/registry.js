@@ -3,6 +3,7 @@
 
 import { el, replace, setText, table } from "../dom.js";
 import { count, counted } from "../format.js";
+import { field } from "../plan_form.js";
 import { get } from "../stream.js";
 import { VirtualList } from "../virtual_list.js";
 
@@ -31,7 +32,7 @@ export function open(content, query) {
   });
   let timer;
   search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => list.reset(), 150); });
-  content.append(at, el("div.controls", {}, el("label", { for: "subject-search" }, "Find"), search, found), problem, list.element);
+  content.append(at, el("div.controls", {}, field("Find", search), found), problem, list.element);
   list.refresh();
   return () => { list.close(); clearTimeout(timer); };
 }
@@ -73,7 +74,7 @@ function openSubject(content, subject) {
       replace(result, lines.length ? code(`Difference between version ${old.value} and version ${now.value}`, lines, true) : el("p", {}, "These versions do not differ."));
     }).catch(fail(result));
     const form = el("form.controls", { onsubmit: (event) => { event.preventDefault(); run(); } },
-      el("label", { for: "old-version" }, "From version"), old, el("label", { for: "new-version" }, "to version"), now, el("button", {}, "Compare"));
+      field("From version", old), field("to version", now), el("button", {}, "Compare"));
     return [el("h3", {}, "Compare versions"), form, result];
   }
   return () => { closed = true; };

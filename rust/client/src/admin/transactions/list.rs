@@ -1,7 +1,7 @@
 //! ListTransactions: the transactional ids that each broker coordinates.
 //!
-//! Invariant: the list is complete or the call fails; filters that an older broker lacks are applied here or
-//! refused, never ignored.
+//! Invariant: a list that is not complete comes with the errors of the brokers that did not respond; filters that
+//! an older broker lacks are applied here or refused, never ignored.
 
 use std::sync::Arc;
 
@@ -52,19 +52,46 @@ impl Client {
     ///
     /// # Errors
     /// [`Kind::Config`] for an unknown state or an invalid pattern; [`Kind::Broker`] if a broker supports
-    /// neither the request (before Kafka 3.0) nor the filter by duration (before 3.8).
+    /// neither the request (before Kafka 3.0) nor the filter by duration (before 3.8); the error of a broker that
+    /// did not respond.
     pub async fn list_transactions(
         &self,
         filter: &TransactionFilter,
         timeout: Duration,
     ) -> Result<Vec<TransactionListing>> {
+        let (listings, errors) = self.list_transactions_of_brokers(filter, timeout).await?;
+        match errors.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(listings),
+        }
+    }
+
+    /// As [`list_transactions`](Self::list_transactions), with the errors of single brokers beside the ids of the
+    /// others.
+    ///
+    /// # Errors
+    /// [`Kind::Config`] as above; an error if no broker can be asked which brokers there are.
+    pub async fn list_transactions_of_brokers(
+        &self,
+        filter: &TransactionFilter,
+        timeout: Duration,
+    ) -> Result<(Vec<TransactionListing>, Vec<Error>)> {
         let pattern = filter.id_pattern.as_deref().map(Pattern::java).transpose()?;
         let what = "listing transactions";
+        let sent = filter.clone();
         let by_broker = self
-            .request_from_all_brokers(what, timeout, |connection| list_on(connection, filter.clone()))
+            .request_from_all_brokers(what, timeout, move |connection| list_on(connection, sent.clone()))
             .await?;
-        let mut listings = Vec::new();
+        let (mut listings, mut errors) = (Vec::new(), Vec::new());
         for (coordinator, response) in by_broker {
+            let response = match response {
+                Ok(response) => response,
+                Err(error) if error.kind() == Kind::Config => return Err(error),
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            };
             let states = response.transaction_states.into_iter().map(|listed| TransactionListing {
                 transactional_id: listed.transactional_id,
                 producer_id: listed.producer_id,
@@ -83,7 +110,7 @@ impl Client {
         // An id that moved between the responses is listed once.
         listings.sort_by(|a, b| a.transactional_id.cmp(&b.transactional_id));
         listings.dedup_by(|a, b| a.transactional_id == b.transactional_id);
-        Ok(listings)
+        Ok((listings, errors))
     }
 }
 

@@ -118,8 +118,8 @@ impl CommitManager {
                 }
                 Ok(_) => {
                     if let Some(since) = failed_at.take() {
-                        let seconds = since.elapsed().as_secs();
-                        tracing::info!(target: "ottla.group", "recovered after {seconds} s: the automatic commit");
+                        let line = retry::recovery_line(since.elapsed(), "the automatic commit");
+                        tracing::info!(target: "ottla.group", "{line}");
                     }
                 }
             }

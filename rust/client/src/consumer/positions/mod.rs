@@ -75,12 +75,20 @@ pub(crate) fn due_lookups(shared: &ConsumerState, snapshot: &Snapshot, now: Inst
                 Some(spec) => {
                     if state.fetch_state == FetchState::OutOfRange {
                         let offset = state.position.offset;
-                        tracing::warn!(target: "ottla.fetch", topic = %partition.0, partition = partition.1, offset, ?policy, "the position is not in the log: resetting it");
+                        let cause = if is_recreated(state, snapshot, partition) {
+                            "the topic was deleted and recreated"
+                        } else {
+                            "the position is not in the log"
+                        };
+                        tracing::warn!(target: "ottla.fetch", topic = %partition.0, partition = partition.1, offset, ?policy, "{cause}: resetting the position");
                     }
                     state.fetch_state = FetchState::AwaitOffset(spec);
                 }
                 None => {
-                    stuck.push((partition.clone(), no_position(state)));
+                    stuck.push((
+                        partition.clone(),
+                        no_position(state, is_recreated(state, snapshot, partition)),
+                    ));
                     state.fetch_state = FetchState::AwaitSeek;
                 }
             }
@@ -130,9 +138,15 @@ fn check_topic(state: &mut PartitionState, snapshot: &Snapshot, partition: &Topi
     let Some(topic) = snapshot.topic(&partition.0).filter(|topic| !topic.id.is_zero()) else { return };
     if state.topic_id.is_zero() {
         state.topic_id = topic.id;
-    } else if state.topic_id != topic.id {
+    } else if is_recreated(state, snapshot, partition) {
         state.fetch_state = FetchState::OutOfRange;
     }
+}
+
+/// Whether the position belongs to a deleted topic of the same name.
+fn is_recreated(state: &PartitionState, snapshot: &Snapshot, partition: &TopicPartition) -> bool {
+    let now = snapshot.topic(&partition.0).map(|topic| topic.id).filter(|id| !id.is_zero());
+    !state.topic_id.is_zero() && now.is_some_and(|now| now != state.topic_id)
 }
 
 /// Detects a new leader, whose log may differ: the position is validated before the next fetch.
@@ -161,12 +175,17 @@ pub(crate) fn reset_spec(policy: AutoOffsetReset) -> Option<OffsetSpec> {
     }
 }
 
-fn no_position(state: &PartitionState) -> Error {
+fn no_position(state: &PartitionState, is_recreated: bool) -> Error {
     if state.fetch_state == FetchState::OutOfRange {
-        let message = format!(
-            "the position {} is not in the log, and auto.offset.reset is none: seek to an offset to continue",
-            state.position.offset
-        );
+        let position = state.position.offset;
+        let cause = if is_recreated {
+            format!(
+                "the topic was deleted and recreated, and the position {position} belongs to the deleted one"
+            )
+        } else {
+            format!("the position {position} is not in the log")
+        };
+        let message = format!("{cause}; auto.offset.reset is none: seek to an offset to continue");
         return Error::from_code(ErrorCode::OffsetOutOfRange).with_message(message).as_kind(Kind::Offset);
     }
     let message = "no offset is committed, and auto.offset.reset is none: seek to an offset to start";

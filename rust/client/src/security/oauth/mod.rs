@@ -20,6 +20,7 @@ use super::jaas::Jaas;
 use crate::config::Config;
 use crate::environment::{Environment, Token};
 use crate::error::{Error, Kind, Result};
+use crate::retry::recovery_line;
 use crate::retry::warning_pace::WarningPace;
 use crate::secret::Secret;
 
@@ -112,8 +113,8 @@ impl TokenCache {
         match fetched.and_then(|token| check_token(&token).map(|()| token)) {
             Ok(token) => {
                 if let Some(failing) = cached.take().and_then(|cached| cached.failing) {
-                    let seconds = failing.since.elapsed().as_secs();
-                    tracing::info!(target: "ottla.connection", "recovered after {seconds} s: renewing the token");
+                    let line = recovery_line(failing.since.elapsed(), "renewing the token");
+                    tracing::info!(target: "ottla.connection", "{line}");
                 }
                 *cached = token.expires.map(|expires| {
                     let lifetime = expires.duration_since(now).unwrap_or(Duration::ZERO);

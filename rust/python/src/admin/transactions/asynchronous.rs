@@ -17,8 +17,8 @@ use crate::producer::PreparedTransaction;
 #[pymethods]
 impl AsyncAdmin {
     #[doc = docs!(list_transactions)]
-    #[pyo3(signature = (*, states=None, producer_ids=None, running_longer_than=None, id_pattern=None, timeout=None))]
-    fn list_transactions<'py>(
+    #[pyo3(signature = (*, states, producer_ids, running_longer_than, id_pattern, timeout))]
+    fn _list_transactions<'py>(
         &self,
         py: Python<'py>,
         states: Option<Names>,
@@ -29,7 +29,9 @@ impl AsyncAdmin {
     ) -> FutureResult<'py> {
         let filter = operations::filter(states, producer_ids, running_longer_than, id_pattern)?;
         let (core, timeout) = self.call(timeout)?;
-        start(py, operations::list(core, filter, timeout), |py, listed| listed.into_py_any(py))
+        start(py, operations::list(core, filter, timeout), |py, listed| {
+            operations::listed(py, listed)?.into_py_any(py)
+        })
     }
 
     #[doc = docs!(describe_transactions)]

@@ -4,23 +4,23 @@
 
 macro_rules! docs {
     (list_transactions) => {
-        "List the transactional ids of all coordinators (KIP-664), sorted.
+        "Return the transactional ids of all coordinators, and the errors of brokers that listed none.
 
-Brokers leave out ids that the principal may not describe.
+The arguments are those of ``list_transactions``, which reports partitions without leader, too.
 
 Args:
-    states: only these states, by Kafka's names; see ``TransactionListing``. Default: all.
-    producer_ids: only the ids of these producers. Default: all.
-    running_longer_than: only transactions that have been open for more than these seconds
-        (Kafka 3.8 and newer).
+    states: only these states.
+    producer_ids: only the ids of these producers.
+    running_longer_than: only transactions that have been open for more than these seconds.
     id_pattern: a regular expression that must match the whole transactional id.
-    timeout: seconds. Default: ``default.api.timeout.ms``.
+    timeout: seconds.
+
+Returns:
+    The ids, sorted, and the errors.
 
 Raises:
-    BrokerError: a broker does not support the request (before Kafka 3.0) or the filter by
-        duration.
     ConfigError: a state is unknown, or the pattern is invalid.
-    TimeoutError: a broker did not respond in time."
+    KafkaError: no broker could be asked which brokers there are."
     };
     (describe_transactions) => {
         r#"Describe the transactions of transactional ids (KIP-664).

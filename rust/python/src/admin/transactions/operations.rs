@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use ottla_client::admin::transactions as core;
 use ottla_client::producer::PreparedTransaction as CorePrepared;
-use ottla_client::{Client, IfMissing, Result, TopicPartition};
+use ottla_client::{Client, Error, IfMissing, Result, TopicPartition};
 use pyo3::prelude::*;
 
 use super::results::{OpenTransaction, Producers, TransactionDescription, TransactionListing, producers};
+use crate::convert::errors::value;
 use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::{Names, items};
 use crate::convert::number;
@@ -17,7 +18,7 @@ use crate::convert::offsets::pair;
 use crate::producer::PreparedTransaction;
 use crate::runtime::seconds;
 
-/// The arguments of `list_transactions`.
+/// The arguments of `_list_transactions`.
 pub(super) fn filter(
     states: Option<Names>,
     producer_ids: Option<Vec<i64>>,
@@ -53,13 +54,23 @@ pub(super) fn partitions(partitions: Vec<(String, i32)>) -> Vec<TopicPartition> 
     partitions.into_iter().map(|(topic, partition)| (Arc::from(topic), partition)).collect()
 }
 
+/// Transactional ids, and the errors of the brokers that listed none.
+pub(super) type Listed = (Vec<core::TransactionListing>, Vec<Error>);
+
 pub(super) async fn list(
     client: Client,
     filter: core::TransactionFilter,
     timeout: Duration,
-) -> Result<Vec<TransactionListing>> {
-    let listed = client.list_transactions(&filter, timeout).await?;
-    Ok(listed.into_iter().map(TransactionListing::from).collect())
+) -> Result<Listed> {
+    client.list_transactions_of_brokers(&filter, timeout).await
+}
+
+/// Transactional ids and errors as Python has them.
+pub(super) type PyListed = (Vec<TransactionListing>, Vec<Py<PyAny>>);
+
+pub(super) fn listed(py: Python<'_>, (listings, errors): Listed) -> PyResult<PyListed> {
+    let errors = errors.iter().map(|error| value(py, error)).collect::<PyResult<_>>()?;
+    Ok((listings.into_iter().map(TransactionListing::from).collect(), errors))
 }
 
 /// A result for each transactional id.

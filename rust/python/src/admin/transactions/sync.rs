@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::docs::docs;
 use super::operations;
-use super::results::{OpenTransaction, Producers, TransactionListing};
+use super::results::{OpenTransaction, Producers};
 use crate::admin::sync::Admin;
 use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::Names;
@@ -17,8 +17,8 @@ use crate::runtime::wait_for;
 #[pymethods]
 impl Admin {
     #[doc = docs!(list_transactions)]
-    #[pyo3(signature = (*, states=None, producer_ids=None, running_longer_than=None, id_pattern=None, timeout=None))]
-    fn list_transactions(
+    #[pyo3(signature = (*, states, producer_ids, running_longer_than, id_pattern, timeout))]
+    fn _list_transactions(
         &self,
         py: Python<'_>,
         states: Option<Names>,
@@ -26,10 +26,10 @@ impl Admin {
         #[pyo3(from_py_with = number::running_longer_than)] running_longer_than: Option<f64>,
         id_pattern: Option<String>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
-    ) -> PyResult<Vec<TransactionListing>> {
+    ) -> PyResult<operations::PyListed> {
         let filter = operations::filter(states, producer_ids, running_longer_than, id_pattern)?;
         let (core, timeout) = self.call(timeout)?;
-        wait_for(py, operations::list(core, filter, timeout))
+        operations::listed(py, wait_for(py, operations::list(core, filter, timeout))?)
     }
 
     #[doc = docs!(describe_transactions)]
