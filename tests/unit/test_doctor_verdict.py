@@ -204,7 +204,8 @@ def test_a_broker_that_is_identified_is_no_other_one_though_it_rejects_requests(
     broker = dataclasses.replace(broker, endpoint=identified, partitions=(checked,))
     seen = dataclasses.replace(seen, brokers=(broker,))
     assert errors(seen) == []
-    assert "leader_moved" in [finding.code for finding in judge(seen)]
+    [finding] = [found for found in judge(seen) if found.code == "leader_rejects"]
+    assert (finding.severity, finding.certainty) == ("warning", "likely")
 
 
 def test_another_cluster_at_an_advertised_address() -> None:

@@ -147,12 +147,14 @@ def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: in
     ids = (broker.id,)
     if step.code in _LEADER_ELSEWHERE and checked.leader_now == broker.id and _is_it(broker):
         return Finding(
-            "note",
+            "warning",
             "Leaders",
-            "leader_moved",
-            f"the leadership of {name} moved and came back to broker {broker.id} during the checks",
-            "",
+            "leader_rejects",
+            f"{where} rejects {step.check} for {name} with {step.code}, though it names itself as "
+            "the leader: the leadership moved during the checks",
+            "run ottla doctor again; if it persists, check the broker's log and restart it",
             ids,
+            "likely",
         )
     if step.code in _LEADER_ELSEWHERE and checked.leader_now == broker.id:
         return Finding(
