@@ -88,7 +88,7 @@ def broken_setup(box: str, mock_cluster: MockCluster) -> Iterator[tuple[str, dic
         yield mock_cluster.bootstrap, {}
     else:
         mock_cluster.create_topic("single", partitions=1)
-        mock_cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="ListOffsets")
+        mock_cluster.inject(Fault.error("KAFKA_STORAGE_ERROR"), api="ListOffsets")
         yield mock_cluster.bootstrap, {}
 
 

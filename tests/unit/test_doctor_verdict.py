@@ -191,6 +191,23 @@ def test_a_leader_that_is_another_broker() -> None:
     assert (finding.code, finding.phase) == ("misrouted", "Leaders")
 
 
+def test_a_broker_that_is_identified_is_no_other_one_though_it_rejects_requests() -> None:
+    """The leadership moves to and fro while the checks run, as with a broker that stalls."""
+    seen = facts([endpoint("a.example.com")])
+    rejected = step("ListOffsets", "code", code="NOT_LEADER_OR_FOLLOWER")
+    checked = PartitionCheck("orders", 0, (rejected,), leader_now=1)
+    [broker] = seen.brokers
+    [address] = broker.endpoint.addresses
+    identified = dataclasses.replace(
+        broker.endpoint, addresses=(dataclasses.replace(address, node=1),)
+    )
+    broker = dataclasses.replace(broker, endpoint=identified, partitions=(checked,))
+    seen = dataclasses.replace(seen, brokers=(broker,))
+    assert errors(seen) == []
+    [finding] = [found for found in judge(seen) if found.code == "leader_rejects"]
+    assert (finding.severity, finding.certainty) == ("warning", "likely")
+
+
 def test_another_cluster_at_an_advertised_address() -> None:
     other = dataclasses.replace(view("a.example.com"), cluster_id="another")
     [finding] = errors(facts([endpoint("a.example.com", seen=other)]))
@@ -206,6 +223,13 @@ def test_a_coordinator_that_cannot_be_reached() -> None:
         "broker_unreachable",
         "coordinator_unreachable",
     ]
+
+
+def test_a_name_with_a_space_is_quoted_in_the_command_of_the_fix() -> None:
+    denied = step("DescribeGroups", "code", code="GROUP_AUTHORIZATION_FAILED")
+    coordinator = Coordinator("my group", (denied,), 1)
+    [finding] = errors(facts([endpoint("a.example.com")], coordinator=coordinator))
+    assert "ottla acls create --group 'my group' --allow describe,read" in finding.fix
 
 
 def test_no_brokers() -> None:

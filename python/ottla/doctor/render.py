@@ -16,7 +16,7 @@ from ottla.doctor.cluster_state import never_caught_up
 from ottla.doctor.connection_facts import Endpoint, Step
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
-from ottla.doctor.step_details import step_result
+from ottla.doctor.step_details import is_contradicted, step_result
 from ottla.doctor.tree import Node, paragraph, tree
 
 # Partitions of one broker that are shown; the others are only counted.
@@ -136,8 +136,9 @@ def _endpoint(endpoint: Endpoint, text: str) -> Node:
             node.below += steps
         else:
             node.below.append(Node(address.failure is None, address.ip, "", steps))
-    if literal or any(each.other_clusters or each.other_nodes for each in endpoint.addresses):
+    if literal:
         node.ok = node.ok and all(child.ok for child in node.below)
+    node.ok = node.ok and not any(is_contradicted(address) for address in endpoint.addresses)
     return node
 
 

@@ -20,6 +20,11 @@ def step_result(step: Step, address: Address) -> tuple[bool, str]:
     return not contrary, "; ".join(filter(None, (_detail(step, address), contrary)))
 
 
+def is_contradicted(address: Address) -> bool:
+    """Return whether a further connection showed something else than a step that passed."""
+    return any(step.ok and _contradiction(step, address) for step in address.steps)
+
+
 def _detail(step: Step, address: Address) -> str:
     """Return what a step that passed showed, or an empty text."""
     if step.check == "ApiVersions" and address.apis:

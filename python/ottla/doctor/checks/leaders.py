@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from ottla._internal.text import counted, listed
@@ -15,10 +16,6 @@ from ottla.doctor.connection_facts import Step
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 
-_GRANT = (
-    "grant the principal the missing permissions: ottla acls create --{what} {name} --allow "
-    "describe,read --principal User:NAME (kafka-acls: Describe and Read on the {what})"
-)
 _LEADER_ELSEWHERE = {"NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH"}
 
 
@@ -47,7 +44,7 @@ def judge_topics(facts: Facts) -> Iterator[Finding]:
             "Metadata",
             "topic_denied" if denied else "topic_unknown",
             f"the topic {topics.name!r} cannot be used: {topics.error}",
-            _GRANT.format(what="topic", name=topics.name) if denied else create,
+            _grant("topic", topics.name or "") if denied else create,
         )
     waiting = {(each.topic, each.partition) for each in not_eligible(facts)}
     # These have a finding of their own, with another fix.
@@ -148,6 +145,17 @@ def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: in
     name = listed([f"{checked.topic}-{checked.partition}"], limit=1, total=count)
     where = f"broker {broker.id} at {broker.endpoint.name}"
     ids = (broker.id,)
+    if step.code in _LEADER_ELSEWHERE and checked.leader_now == broker.id and _is_it(broker):
+        return Finding(
+            "warning",
+            "Leaders",
+            "leader_rejects",
+            f"{where} rejects {step.check} for {name} with {step.code}, though it names itself as "
+            "the leader: the leadership moved during the checks",
+            "run ottla doctor again; if it persists, check the broker's log and restart it",
+            ids,
+            "likely",
+        )
     if step.code in _LEADER_ELSEWHERE and checked.leader_now == broker.id:
         return Finding(
             "error",
@@ -181,7 +189,7 @@ def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: in
             "Leaders",
             "read_denied",
             f"{where} rejects {step.check} for {name}: {step.code}",
-            _GRANT.format(what="topic", name=checked.topic),
+            _grant("topic", checked.topic),
             ids,
         )
     return Finding(
@@ -192,6 +200,21 @@ def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: in
         "check the broker's log, load and disks",
         ids,
         "likely" if step.reason == "timed_out" else "certain",
+    )
+
+
+def _is_it(broker: Broker) -> bool:
+    """Return whether the broker itself responded on the connection of the checks."""
+    address = broker.endpoint.working
+    return address is not None and address.node == broker.id
+
+
+def _grant(what: str, name: str) -> str:
+    """Return the fix for missing permissions on a topic or a group."""
+    return (
+        f"grant the principal the missing permissions: ottla acls create --{what} "
+        f"{shlex.quote(name)} --allow describe,read --principal User:NAME (kafka-acls: Describe "
+        f"and Read on the {what})"
     )
 
 
@@ -226,7 +249,7 @@ def judge_coordinator(facts: Facts) -> Iterator[Finding]:
             "__consumer_offsets cannot be created, or has no leader for this group"
         )
     elif _denied(step):
-        fix = _GRANT.format(what="group", name=found.group)
+        fix = _grant("group", found.group)
     elif step.code == "NOT_COORDINATOR":
         fix = (
             "see the findings about that broker, and check its log: another broker responds at its "

@@ -24,6 +24,8 @@ use crate::doctor::recording_network::RecordingNetwork;
 use crate::endpoint::Endpoint;
 use crate::security::TlsInfo;
 
+/// Connections on which large requests take longer are not used to identify the broker once more.
+const QUICK: Duration = Duration::from_millis(500);
 /// Addresses of one name that are probed at most.
 const MAX_ADDRESSES: usize = 32;
 
@@ -113,8 +115,10 @@ async fn probe_address(
         facts.node = node;
         let mut observed: Vec<_> = further.into_iter().collect();
         if let Some((connection, cluster_id)) = responded {
-            // Without the identity of the first one, there is nothing to compare.
-            let expected = identity.is_some().then_some(expected);
+            // Without the identity of the first one, there is nothing to compare; and a broker that is slow, as
+            // one that throttles this client, is not asked once more.
+            let is_worth_it = identity.is_some() && large.duration < QUICK;
+            let expected = is_worth_it.then_some(expected);
             observed.push(further_connections::observe_on(probe, &connection, cluster_id, expected).await);
         }
         further_connections::compare(&mut facts, observed, Some(expected));
