@@ -42,7 +42,7 @@ def topic(brokers: Brokers) -> str:
 def test_topics(admin: ottla.Admin, topic: str) -> None:
     name = new_name()
     plan = admin.create_topic(name, 2, 1, {"retention.ms": "-1"}, dry_run=True)
-    assert str(plan) == f"create topic {name}: 2 partitions, 1 replicas"
+    assert str(plan) == f"create topic {name}: 2 partitions, 1 replica"
     with pytest.raises(errors.TopicExistsError):
         admin.create_topic(topic, dry_run=True)
     assert str(admin.delete_topic(topic, dry_run=True)) == f"delete topic {topic}: 2 partitions"

@@ -137,6 +137,7 @@ def test_no_file_is_written_if_another_one_is_missing(
 
 
 def test_a_misspelt_key_is_not_said_to_be_unset(run: str) -> None:
+    assert ottla_here("configs", "set", "topic", "orders", "retention.ms=7", "-b", run).code == 0
     words = ("configs", "unset", "topic", "orders", "retention.mss", "retention.ms", "-b", run)
     done = ottla_here(*words)
     assert (done.code, "retention.mss" in done.text) == (1, False)

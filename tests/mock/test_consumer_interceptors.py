@@ -247,10 +247,11 @@ def test_automatic_commits_are_reported(make: Any, single: str) -> None:
     recording = RecordingInterceptor()
     with make(recording, enable_auto_commit=True, auto_commit_interval_ms=50) as consumer:
         read(consumer, 3)
-        while not recording.commits:
+        # On a slow machine, the position before the first record is committed, too.
+        while {(single, 0): 3} not in recording.commits:
             consumer.poll(timeout=0.1)
         consumer.seek(single, 0, 1)
-    assert recording.commits == [{(single, 0): 3}, {(single, 0): 1}], "the last one by close()"
+    assert recording.commits[-2:] == [{(single, 0): 3}, {(single, 0): 1}], "the last by close()"
     assert recording.threads == {threading.current_thread().name}
 
 
