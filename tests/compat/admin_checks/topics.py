@@ -35,7 +35,7 @@ def create_topics(world: World) -> None:
 
 def delete_topics(world: World) -> None:
     name = world.new_topic()
-    assert "1 partitions" in str(world.admin.delete_topics([name], dry_run=True))
+    assert "1 partition" in str(world.admin.delete_topics([name], dry_run=True))
     missing = world.new_name()
     deleted = world.admin.delete_topics([name, missing], errors="return")
     assert deleted[name] is None
