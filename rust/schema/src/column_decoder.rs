@@ -217,6 +217,11 @@ impl ColumnDecoder {
         self.insert(id, Writer::Unknown(short_reason(reason)));
     }
 
+    /// Records why values of this schema cannot be read, though it is known. Rows with the id become errors.
+    pub fn refuse(&mut self, id: SchemaId, reason: impl Into<String>) {
+        self.insert(id, Writer::Unusable(short_reason(reason)));
+    }
+
     /// Forgets the failed lookups, since those schemas may exist by now.
     pub fn forget_failures(&mut self) {
         self.writers.retain(|_, writer| !matches!(writer, Writer::Unknown(_)));

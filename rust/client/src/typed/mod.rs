@@ -17,6 +17,7 @@ mod batch_columns;
 mod dead_letters;
 mod dead_rows;
 mod schema_lookup;
+mod schema_rules;
 mod typed_batch;
 mod typed_column;
 mod typed_encoder;

@@ -55,6 +55,11 @@ pub trait SchemaLookup: Debug + Send + Sync {
         Ok(())
     }
 
+    /// The names of rules without which values are right, by the configuration.
+    fn ignored_rules(&self) -> &[String] {
+        &[]
+    }
+
     /// Returns the schema with an id. An error means that it is not known whether there is one.
     fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>>;
 

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
     ColumnDecoder, DecodedColumn, EncodedRows, Header, NewSchema, ReaderOptions, ReaderSource,
-    RegisteredSchema, SchemaError, SchemaId, SchemaType, WireFormat,
+    RegisteredSchema, SchemaError, SchemaId, SchemaType, SchemaUse, WireFormat,
 };
 use parking_lot::Mutex;
 
 use super::dead_letters::DeadLetters;
 use super::schema_lookup::{FoundSchema, SchemaLookup, named_schema, subject_of};
+use super::schema_rules;
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 
@@ -65,6 +66,8 @@ pub struct TypedColumnOptions {
 #[derive(Debug)]
 struct Reader {
     decoder: ColumnDecoder,
+    /// The schema, if it is registered.
+    schema: Option<Arc<RegisteredSchema>>,
     /// The topic whose subject it is, unless the subject was given.
     topic: Option<Arc<str>>,
 }
@@ -152,24 +155,24 @@ impl TypedColumn {
         if let Some(reader) = self.reader.lock().as_ref() {
             return self.check_topic(reader, topic);
         }
-        let (decoder, of_topic) = match &self.options.reader {
-            ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None),
-            ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None),
+        let (decoder, schema, of_topic) = match &self.options.reader {
+            ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None, None),
+            ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None, None),
             ReaderSchemaSource::Referring(new) => {
                 let schema = self.registry()?.with_references(new).await?;
-                (self.decoder(ReaderSource::Schema(&schema))?, None)
+                (self.decoder(ReaderSource::Schema(&schema))?, None, None)
             }
             ReaderSchemaSource::Id(id) => {
                 let schema = named_schema(&**self.registry()?, *id).await?;
-                (self.decoder(ReaderSource::Schema(&schema))?, None)
+                (self.decoder_of(&schema, &format!("id {id}"))?, Some(schema), None)
             }
             ReaderSchemaSource::Version(version) => {
-                let (schema, of_topic) = self.schema_of_version(*version, topic).await?;
-                (self.decoder(ReaderSource::Schema(&schema))?, of_topic)
+                let (schema, subject, of_topic) = self.schema_of_version(*version, topic).await?;
+                (self.decoder_of(&schema, &subject)?, Some(schema), of_topic)
             }
         };
         let mut reader = self.reader.lock();
-        let reader = reader.get_or_insert(Reader { decoder, topic: of_topic });
+        let reader = reader.get_or_insert(Reader { decoder, schema, topic: of_topic });
         self.check_topic(reader, topic)
     }
 
@@ -190,17 +193,23 @@ impl TypedColumn {
         decoder.map_err(|error| unusable(&error))
     }
 
+    /// The decoder of a registered schema.
+    fn decoder_of(&self, schema: &RegisteredSchema, name: &str) -> Result<ColumnDecoder> {
+        schema_rules::check(self.lookup.as_deref(), name, schema, SchemaUse::ReadTo)?;
+        self.decoder(ReaderSource::Schema(schema))
+    }
+
     fn registry(&self) -> Result<&Arc<dyn SchemaLookup>> {
         let lookup = self.lookup.as_ref();
         lookup.ok_or_else(|| Error::new(Kind::Config, "typed columns need a schema registry"))
     }
 
-    /// Returns the topic, too, if the subject is the topic's.
+    /// Returns the subject for messages, and the topic if the subject is the topic's.
     async fn schema_of_version(
         &self,
         version: Option<i32>,
         topic: &Arc<str>,
-    ) -> Result<(Arc<RegisteredSchema>, Option<Arc<str>>)> {
+    ) -> Result<(Arc<RegisteredSchema>, String, Option<Arc<str>>)> {
         let of_topic = self.options.subject.is_none().then(|| Arc::clone(topic));
         let subject = subject_of(self.options.subject.as_deref(), topic, self.options.header);
         let found = self.registry()?.version(&subject, version).await;
@@ -209,7 +218,7 @@ impl TypedColumn {
             None => error,
         })?;
         tracing::info!(target: "ottla.schema", %subject, version = found.version, id = %found.id, "reader's schema");
-        Ok((found.schema, of_topic))
+        Ok((found.schema, format!("subject \"{}\"", printable(&subject)), of_topic))
     }
 
     /// Looks up the schemas of the writers of rows. Cancel-safe: a repeated call continues.
@@ -238,9 +247,14 @@ impl TypedColumn {
             };
             let schema = lookup.schema(id).await?;
             let mut reader = self.reader.lock();
-            let Some(Reader { decoder, .. }) = reader.as_mut() else { return Ok(()) };
+            let Some(Reader { decoder, schema: own, .. }) = reader.as_mut() else { return Ok(()) };
             match schema {
-                FoundSchema::Schema(schema) => decoder.add(id, &schema),
+                FoundSchema::Schema(schema) => {
+                    match schema_rules::unreadable(Some(&**lookup), &schema, own.as_deref()) {
+                        Some(reason) => decoder.refuse(id, reason),
+                        None => decoder.add(id, &schema),
+                    }
+                }
                 FoundSchema::Missing(message) => decoder.add_failure(id, message),
             }
         }

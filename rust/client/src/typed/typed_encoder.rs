@@ -10,13 +10,15 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
     ColumnEncoder, EncodedColumn, Header, NewSchema, ReaderSource, SchemaError, SchemaId, SchemaLimits,
-    WireFormat, column_type,
+    SchemaUse, WireFormat, column_type,
 };
 use parking_lot::Mutex;
 
 use super::schema_lookup::{SchemaLookup, WriterSchema, named_schema, subject_of};
+use super::schema_rules;
 use super::typed_column::ReaderSchemaSource;
 use crate::error::{Error, Kind, Result};
+use crate::printable::printable;
 
 /// Encoders for columns of different types are kept up to this number.
 const MAX_ENCODERS: usize = 64;
@@ -162,6 +164,13 @@ impl TypedEncoder {
                 Source::Schema(WriterSchema { id: Some(found.id), schema: found.schema })
             }
         };
+        if let Source::Schema(writer) = &source {
+            let name = match writer.id {
+                Some(id) => format!("topic {} (id {id})", printable(topic)),
+                None => format!("topic {}", printable(topic)),
+            };
+            schema_rules::check(self.lookup.as_deref(), &name, &writer.schema, SchemaUse::Write)?;
+        }
         TopicEncoder::new(source, *wire_format, message.clone(), self.options.limits)
     }
 
