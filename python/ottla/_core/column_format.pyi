@@ -1,9 +1,10 @@
 """Formats of keys and values with a schema."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, final
+from types import GenericAlias
+from typing import Any, Generic, Literal, TypeAlias, final, overload
 
-from typing_extensions import Unpack, disjoint_base
+from typing_extensions import TypeVar, Unpack, disjoint_base
 
 from ottla._core.client import AsyncClient, Client
 from ottla._core.schema_registry import AsyncRegistry, Registry, Schema
@@ -11,6 +12,9 @@ from ottla.config_types import ProducerConfig
 
 _WireFormat: TypeAlias = Literal["confluent", "apicurio", "glue", "none"]
 _Mode: TypeAlias = Literal["failfast", "permissive"]
+_T = TypeVar("_T")
+# Of a format: its objects, or Any for dicts and other plain values.
+_Object = TypeVar("_Object", covariant=True, default=Any)
 
 @final
 class DeadLetters:
@@ -44,9 +48,10 @@ class DeadLetters:
         """The topic."""
 
 @disjoint_base
-class ColumnFormat:
+class ColumnFormat(Generic[_Object]):
     """How keys or values with a schema are decoded. Create one of its classes."""
 
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     def arrow_type(self, topic: str | None = None, *, key: bool = False) -> ArrowType:
         """Return the type of the column, and look up the reader's schema for it.
 
@@ -94,7 +99,7 @@ class ColumnFormat:
         """
     def deserialize(
         self, topic: str, data: bytes, headers: Sequence[tuple[str, bytes | None]] = ...
-    ) -> Any:
+    ) -> _Object:
         """Decode one value, to plain Python objects: structs and maps are dicts.
 
         To decode many, pass the format to a consumer or a scan, which decode them together.
@@ -114,7 +119,7 @@ class ColumnFormat:
         """
 
 @final
-class Avro(ColumnFormat):
+class Avro(ColumnFormat[_Object]):
     """Keys or values in Avro.
 
     Each record is read with the schema that it was written with, and converted to the reader's
@@ -123,6 +128,10 @@ class Avro(ColumnFormat):
     ``member0``, ``member1`` …, as in Spark.
 
     Args:
+        source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
+            class, a msgspec Struct, a TypedDict, or ``list[Order]``. Records are then decoded to
+            objects of the type and encoded from them, and the schema is derived from it unless
+            ``schema`` or ``version`` is given. Default: dicts, and plain values.
         registry: the schema registry. It may be left out if the schema is given and records carry
             no ids, or AWS Glue's.
         schema: the reader's schema, as its text, as its id in the registry, or as a ``Schema`` that
@@ -152,8 +161,11 @@ class Avro(ColumnFormat):
         ConfigError: an argument is invalid, or the registry is missing.
     """
 
+    @overload
     def __new__(
         cls,
+        source: type[_T],
+        /,
         registry: Registry | AsyncRegistry | None = None,
         *,
         schema: str | int | Schema | None = None,
@@ -164,10 +176,26 @@ class Avro(ColumnFormat):
         fields: Sequence[str] | None = None,
         register: bool = False,
         limits: Mapping[str, str | int] | None = None,
-    ) -> Avro: ...
+    ) -> Avro[_T]: ...
+    @overload
+    def __new__(
+        cls,
+        source: Registry | AsyncRegistry | None = None,
+        /,
+        registry: Registry | AsyncRegistry | None = None,
+        *,
+        schema: str | int | Schema | None = None,
+        version: int | None = None,
+        subject: str | None = None,
+        wire_format: _WireFormat = "confluent",
+        mode: _Mode | DeadLetters | None = None,
+        fields: Sequence[str] | None = None,
+        register: bool = False,
+        limits: Mapping[str, str | int] | None = None,
+    ) -> Avro[Any]: ...
 
 @final
-class Protobuf(ColumnFormat):
+class Protobuf(ColumnFormat[_Object]):
     """Keys or values in Protobuf.
 
     Records are read by the numbers of the reader's fields; fields that it does not have are
@@ -176,6 +204,9 @@ class Protobuf(ColumnFormat):
     ``google.protobuf.Struct`` JSON text. A field with presence that is not set is null.
 
     Args:
+        source: the registry, or a generated class such as ``orders_pb2.Order``: records are then
+            decoded to its messages and encoded from them, with the schema of the class. Default:
+            dicts.
         registry: the schema registry. It may be left out if the schema is given and records carry
             no ids, or AWS Glue's.
         schema: the reader's schema: the text of a ``.proto`` file, a serialized
@@ -211,9 +242,12 @@ class Protobuf(ColumnFormat):
         ConfigError: an argument is invalid, or the registry is missing.
         SchemaError: descriptors are malformed or incomplete.
     """
+    @overload
     def __new__(
         cls,
-        registry: Any | None = None,
+        source: type[_T],
+        /,
+        registry: Registry | AsyncRegistry | None = None,
         *,
         schema: str | bytes | int | Schema | Any | None = None,
         message: str | None = None,
@@ -224,10 +258,27 @@ class Protobuf(ColumnFormat):
         fields: Sequence[str] | None = None,
         register: bool = False,
         limits: Mapping[str, str | int] | None = None,
-    ) -> Protobuf: ...
+    ) -> Protobuf[_T]: ...
+    @overload
+    def __new__(
+        cls,
+        source: Registry | AsyncRegistry | None = None,
+        /,
+        registry: Registry | AsyncRegistry | None = None,
+        *,
+        schema: str | bytes | int | Schema | Any | None = None,
+        message: str | None = None,
+        version: int | None = None,
+        subject: str | None = None,
+        wire_format: _WireFormat = "confluent",
+        mode: _Mode | DeadLetters | None = None,
+        fields: Sequence[str] | None = None,
+        register: bool = False,
+        limits: Mapping[str, str | int] | None = None,
+    ) -> Protobuf[Any]: ...
 
 @final
-class Json(ColumnFormat):
+class Json(ColumnFormat[_Object]):
     """Keys or values in JSON.
 
     Each record is one value of JSON. Objects with known keys become structs, those with other keys
@@ -236,6 +287,10 @@ class Json(ColumnFormat):
     ignored. Constraints of a JSON Schema, such as ``maximum``, are not checked.
 
     Args:
+        source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
+            class, a msgspec Struct, a TypedDict, or ``list[Order]``. Records are then decoded to
+            objects of the type and encoded from them, and the schema is derived from it unless
+            ``schema`` or ``version`` is given. Default: dicts, and plain values.
         registry: the schema registry. It may be left out if the schema is given and records carry
             no ids, or AWS Glue's.
         schema: the text of a JSON Schema, its id in the registry, a ``Schema`` that refers to
@@ -267,9 +322,12 @@ class Json(ColumnFormat):
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
     """
+    @overload
     def __new__(
         cls,
-        registry: Any | None = None,
+        source: type[_T],
+        /,
+        registry: Registry | AsyncRegistry | None = None,
         *,
         schema: str | int | Schema | Any | None = None,
         version: int | None = None,
@@ -279,7 +337,23 @@ class Json(ColumnFormat):
         fields: Sequence[str] | None = None,
         register: bool = False,
         limits: Mapping[str, str | int] | None = None,
-    ) -> Json: ...
+    ) -> Json[_T]: ...
+    @overload
+    def __new__(
+        cls,
+        source: Registry | AsyncRegistry | None = None,
+        /,
+        registry: Registry | AsyncRegistry | None = None,
+        *,
+        schema: str | int | Schema | Any | None = None,
+        version: int | None = None,
+        subject: str | None = None,
+        wire_format: _WireFormat = "confluent",
+        mode: _Mode | DeadLetters | None = None,
+        fields: Sequence[str] | None = None,
+        register: bool = False,
+        limits: Mapping[str, str | int] | None = None,
+    ) -> Json[Any]: ...
 
 @final
 class ArrowType:

@@ -265,6 +265,15 @@ impl TopicEncoder {
         encoder.encode(array, prefix).map_err(|error| Error::new(Kind::Schema, error.to_string()))
     }
 
+    /// Returns the bytes before a payload: the id of the schema, and those that identify a message of Protobuf.
+    ///
+    /// # Errors
+    /// [`Kind::Config`]: the wire format has ids of another kind.
+    pub fn prefix(&self, message_prefix: &[u8]) -> Result<Vec<u8>> {
+        let prefix = self.wire_format.prefix(self.source.id_for(self.wire_format), message_prefix);
+        prefix.map_err(|error| Error::new(Kind::Config, error.to_string()))
+    }
+
     fn encoder(&self, data_type: &DataType) -> Result<Arc<FramedEncoder>> {
         if let Some(known) = self.encoders.lock().get(data_type) {
             return Ok(Arc::clone(known));
@@ -273,9 +282,7 @@ impl TopicEncoder {
         let message = self.message.as_deref();
         let encoder = ColumnEncoder::with_message(source, message, &self.limits, data_type);
         let encoder = encoder.map_err(|error| unusable(&error))?;
-        let message = encoder.message_prefix(self.wire_format);
-        let prefix = self.wire_format.prefix(self.source.id_for(self.wire_format), &message);
-        let prefix = prefix.map_err(|error| Error::new(Kind::Config, error.to_string()))?;
+        let prefix = self.prefix(&encoder.message_prefix(self.wire_format))?;
         let made = Arc::new(FramedEncoder { encoder, prefix });
         let mut encoders = self.encoders.lock();
         if encoders.len() >= MAX_ENCODERS {

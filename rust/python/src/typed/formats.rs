@@ -16,6 +16,10 @@ use crate::convert::number;
 /// ``member0``, ``member1`` …, as in Spark.
 ///
 /// Args:
+///     source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
+///         class, a msgspec Struct, a TypedDict, or ``list[Order]``. Records are then decoded to
+///         objects of the type and encoded from them, and the schema is derived from it unless
+///         ``schema`` or ``version`` is given. Default: dicts, and plain values.
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
 ///         no ids, or AWS Glue's.
 ///     schema: the reader's schema, as its text, as its id in the registry, or as a ``Schema`` that
@@ -50,9 +54,10 @@ pub(crate) struct Avro;
 impl Avro {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
+        source: Option<&Bound<'_, PyAny>>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::version)] version: Option<i32>,
@@ -66,6 +71,7 @@ impl Avro {
         let (schema_type, message) = (SchemaType::Avro, None);
         let args = FormatArgs {
             schema_type,
+            source,
             registry,
             schema,
             version,
@@ -89,6 +95,9 @@ impl Avro {
 /// ``google.protobuf.Struct`` JSON text. A field with presence that is not set is null.
 ///
 /// Args:
+///     source: the registry, or a generated class such as ``orders_pb2.Order``: records are then
+///         decoded to its messages and encoded from them, with the schema of the class. Default:
+///         dicts.
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
 ///         no ids, or AWS Glue's.
 ///     schema: the reader's schema: the text of a ``.proto`` file, a serialized
@@ -130,9 +139,10 @@ pub(crate) struct Protobuf;
 impl Protobuf {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
+        source: Option<&Bound<'_, PyAny>>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
         message: Option<String>,
@@ -147,6 +157,7 @@ impl Protobuf {
         let schema_type = SchemaType::Protobuf;
         let args = FormatArgs {
             schema_type,
+            source,
             registry,
             schema,
             version,
@@ -170,6 +181,10 @@ impl Protobuf {
 /// ignored. Constraints of a JSON Schema, such as ``maximum``, are not checked.
 ///
 /// Args:
+///     source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
+///         class, a msgspec Struct, a TypedDict, or ``list[Order]``. Records are then decoded to
+///         objects of the type and encoded from them, and the schema is derived from it unless
+///         ``schema`` or ``version`` is given. Default: dicts, and plain values.
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
 ///         no ids, or AWS Glue's.
 ///     schema: the text of a JSON Schema, its id in the registry, a ``Schema`` that refers to
@@ -207,9 +222,10 @@ pub(crate) struct Json;
 impl Json {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
+        source: Option<&Bound<'_, PyAny>>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::version)] version: Option<i32>,
@@ -223,6 +239,7 @@ impl Json {
         let (schema_type, message) = (SchemaType::Json, None);
         let args = FormatArgs {
             schema_type,
+            source,
             registry,
             schema,
             version,
