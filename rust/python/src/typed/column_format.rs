@@ -8,12 +8,13 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::Field;
 use ottla_arrow::Column;
 use ottla_client::typed::{
-    DecodeMode, TopicEncoder, TypedColumn, TypedColumnOptions, TypedColumns, TypedEncoder,
-    TypedEncoderOptions,
+    DecodeMode, FieldValue, ReaderSchemaSource, TopicEncoder, TypedColumn, TypedColumnOptions, TypedColumns,
+    TypedEncoder, TypedEncoderOptions,
 };
 use ottla_client::{Error, Kind};
 use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
 use super::arrow_type::ArrowType;
@@ -23,9 +24,13 @@ use super::limits_arg::schema_limits;
 use super::objects::{self, Objects, is_type};
 use super::registry_arg::lookup;
 use super::schema_arg;
+use super::subject_strategy::subject_name;
 use crate::convert::names::{Names, items};
+use crate::convert::no_object::NoObject;
 use crate::convert::{arrow_value, errors};
 use crate::runtime::wait_for;
+
+static TYPED_VALUE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// How keys or values with a schema are decoded. Create one of its classes.
 #[pyclass(frozen, subclass, generic, module = "ottla.schema")]
@@ -57,6 +62,9 @@ pub(super) struct FormatArgs<'a, 'py> {
     /// With Protobuf.
     pub(super) message: Option<String>,
     pub(super) subject: Option<String>,
+    pub(super) subject_strategy: Option<&'a Bound<'py, PyAny>>,
+    /// Whether all records are converted to one schema.
+    pub(super) convert: bool,
     pub(super) wire_format: &'a str,
     pub(super) mode: Option<&'a Bound<'py, PyAny>>,
     pub(super) fields: Option<Names>,
@@ -111,8 +119,15 @@ impl ColumnFormat {
             return Err(errors::config(py, message));
         }
         let derived = objects.as_ref().filter(|_| is_derived).map(|objects| objects.schema(py));
-        let (reader, message) =
+        let (mut reader, message) =
             schema_arg::reader(py, schema_type, derived.or(args.schema), args.version, args.message)?;
+        if !args.convert {
+            if objects.is_some() || !is_derived || message.is_some() || fields.is_some() {
+                let message = "convert=False keeps the schema that each record was written with: leave the class, schema, version, message and fields out";
+                return Err(errors::config(py, message));
+            }
+            reader = ReaderSchemaSource::AsWritten(schema_type);
+        }
         let projection = fields.map(|Names(fields)| Projection::new(fields.iter().map(String::as_str)));
         let projection = projection.transpose().map_err(|error| errors::config(py, error.to_string()))?;
         let (mode, dead_letters) = decode_mode(py, mode)?;
@@ -124,7 +139,7 @@ impl ColumnFormat {
                 projection: projection.map(Arc::new),
                 limits: schema_limits(py, args.limits)?,
             },
-            subject,
+            subject: subject_name(py, subject, args.subject_strategy)?,
             wire_format: named(py, "wire_format", wire_format, &WIRE_FORMATS)?,
             mode,
         };
@@ -312,6 +327,9 @@ impl ColumnFormat {
     fn arrow_type(&self, py: Python<'_>, topic: Option<&str>, key: bool) -> PyResult<ArrowType> {
         let (header, name) = if key { (Header::Key, "key") } else { (Header::Value, "value") };
         let column = self.column(py, header)?;
+        if column.is_as_written() {
+            return Err(errors::raise(py, &column.has_no_column()));
+        }
         if topic.is_none() && column.is_of_topic() {
             let message = "the schema is that of the topic's subject: pass the topic";
             return Err(errors::config(py, message));
@@ -399,14 +417,12 @@ impl ColumnFormat {
         let decoded = wait_for(py, async {
             column.resolve(&topic).await?;
             column.load(&row).await?;
-            column.decode(&row)
+            column.decode_records(&row)
         })?;
-        let reason = match (decoded.errors.first(), &self.objects) {
-            (Some(error), _) => error.to_string(),
-            (None, Some(objects)) if objects.is_of_payloads() => {
-                return self.object_of_row(py, &row).map_err(failed);
-            }
-            (None, objects) => match (arrow_value::value(py, &decoded.array, 0), objects) {
+        let value = decoded.value(0).map_err(|error| errors::raise(py, &error.topic(&topic)))?;
+        let reason = match &self.objects {
+            Some(objects) if objects.is_of_payloads() => return self.object_of_row(py, &row).map_err(failed),
+            objects => match (field_value(py, value), objects) {
                 (Ok(value), Some(objects)) => return objects.load(&value).map_err(failed),
                 (Ok(value), None) => return Ok(value),
                 (Err(failure), _) => failure.reason()?,
@@ -421,6 +437,22 @@ impl ColumnFormat {
     fn object_of_row<'py>(&self, py: Python<'py>, row: &OneRow) -> PyResult<Bound<'py, PyAny>> {
         let Some(objects) = &self.objects else { return Ok(py.None().into_bound(py)) };
         objects.of_payload(py, self.wire_format(), Header::Value, &row.bytes, |name| row.header(0, name))
+    }
+}
+
+/// Converts a decoded key or value.
+pub(crate) fn field_value<'py>(
+    py: Python<'py>,
+    value: FieldValue<'_>,
+) -> Result<Bound<'py, PyAny>, NoObject> {
+    match value {
+        FieldValue::Null => Ok(py.None().into_bound(py)),
+        FieldValue::Converted(array, row) => arrow_value::value(py, array, row),
+        FieldValue::AsWritten(type_name, array, row) => {
+            let value = arrow_value::value(py, array, row)?;
+            let class = TYPED_VALUE.import(py, "ottla.schema.typed_value", "TypedValue")?;
+            Ok(class.call1((type_name, value))?)
+        }
     }
 }
 
@@ -439,7 +471,11 @@ pub(crate) fn typed_columns(
         }
     }
     let typed = |format: Option<&Bound<'_, ColumnFormat>>, header| {
-        format.map(|format| format.get().column(py, header)).transpose()
+        let column = format.map(|format| format.get().column(py, header)).transpose()?;
+        match column {
+            Some(column) if column.is_as_written() => Err(errors::raise(py, &column.has_no_column())),
+            column => Ok(column),
+        }
     };
     Ok(TypedColumns { key: typed(key, Header::Key)?, value: typed(value, Header::Value)? })
 }
