@@ -128,7 +128,7 @@ impl SchemaRegistry {
     /// Forgets what is cached of a subject, or of all: refusals, and what may have changed.
     pub(super) fn forget(&self, subject: Option<&str>) {
         self.schemas.forget(|key| match key {
-            Key::Id(_) => false,
+            Key::Id(..) => false,
             Key::Latest(of) | Key::Version(of, ..) | Key::Lookup(of, ..) | Key::Registered(of, ..) => {
                 subject.is_none_or(|subject| **of == *subject)
             }

@@ -60,8 +60,9 @@ pub trait SchemaLookup: Debug + Send + Sync {
         &[]
     }
 
-    /// Returns the schema with an id. An error means that it is not known whether there is one.
-    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>>;
+    /// Returns the schema with an id in a context, by default the registry's own. An error means that it is not known
+    /// whether there is one.
+    fn schema<'a>(&'a self, id: SchemaId, context: Option<&'a str>) -> BoxFuture<'a, Result<FoundSchema>>;
 
     /// Returns a version of a subject, by default the latest. It is an error if there is none.
     fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>>;
@@ -87,8 +88,12 @@ pub trait SchemaLookup: Debug + Send + Sync {
 }
 
 /// Returns the schema with an id that a program names. It is an error if there is none.
-pub(super) async fn named_schema(lookup: &dyn SchemaLookup, id: SchemaId) -> Result<Arc<RegisteredSchema>> {
-    match lookup.schema(id).await? {
+pub(super) async fn named_schema(
+    lookup: &dyn SchemaLookup,
+    id: SchemaId,
+    context: Option<&str>,
+) -> Result<Arc<RegisteredSchema>> {
+    match lookup.schema(id, context).await? {
         FoundSchema::Schema(schema) => Ok(schema),
         FoundSchema::Missing(reason) => {
             Err(Error::new(Kind::Schema, format!("schema {id}: {reason}")).schema(None, Some(id), None))

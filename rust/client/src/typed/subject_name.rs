@@ -9,6 +9,7 @@ use ottla_schema::Header;
 
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
+use crate::schema_registry::context_of;
 
 /// How a subject gets its name.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +37,14 @@ pub trait SubjectNaming: Debug + Send + Sync {
 }
 
 impl SubjectName {
+    /// The context of the subject, in which its ids are.
+    pub(super) fn context(&self) -> Option<&str> {
+        match self {
+            Self::Given(subject) => context_of(subject),
+            _ => None,
+        }
+    }
+
     /// Whether the subject depends on the topic.
     pub(super) fn is_of_topic(&self) -> bool {
         matches!(self, Self::Topic | Self::TopicRecord | Self::Custom(_))

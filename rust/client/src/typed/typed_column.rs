@@ -189,7 +189,7 @@ impl TypedColumn {
                 (self.decoder(ReaderSource::Schema(&schema))?, None, None)
             }
             ReaderSchemaSource::Id(id) => {
-                let schema = named_schema(&**self.registry()?, *id).await?;
+                let schema = named_schema(&**self.registry()?, *id, self.options.subject.context()).await?;
                 (self.decoder_of(&schema, &format!("id {id}"))?, Some(schema), None)
             }
             ReaderSchemaSource::Version(version) => {
@@ -271,7 +271,7 @@ impl TypedColumn {
                 self.add_given(id);
                 continue;
             };
-            let schema = lookup.schema(id).await?;
+            let schema = lookup.schema(id, self.options.subject.context()).await?;
             let mut reader = self.reader.lock();
             let Some(Reader { decoder, schema: own, .. }) = reader.as_mut() else { return Ok(()) };
             match schema {

@@ -162,7 +162,7 @@ impl TypedEncoder {
             }
             ReaderSchemaSource::Referring(schema) => Source::Schema(self.registered(topic, schema).await?),
             ReaderSchemaSource::Id(id) => {
-                let schema = named_schema(&**self.lookup()?, *id).await?;
+                let schema = named_schema(&**self.lookup()?, *id, self.options.subject.context()).await?;
                 Source::Schema(WriterSchema { id: Some(*id), schema })
             }
             ReaderSchemaSource::AsWritten(_) => self.of_version(topic, None).await?,

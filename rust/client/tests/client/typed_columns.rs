@@ -54,7 +54,7 @@ impl Registry {
 }
 
 impl SchemaLookup for Registry {
-    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>> {
+    fn schema<'a>(&'a self, id: SchemaId, _: Option<&'a str>) -> BoxFuture<'a, Result<FoundSchema>> {
         Box::pin(async move {
             let schema = match id {
                 SchemaId::Id(id) => self.find(id).await?,

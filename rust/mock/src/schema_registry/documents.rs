@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::contract::Contract;
 use super::failure::RegistryFailure;
+use super::mode_rules::Import;
 use super::schemas::{RegistryReference, Schema, SchemaDocument};
 use super::state::{StoredSchema, Which};
 
@@ -36,6 +37,17 @@ pub(super) fn schema_of(bytes: &Bytes) -> Result<SchemaDocument, RegistryFailure
         references: references.collect::<Option<_>>().ok_or_else(invalid)?,
         contract: Contract::of(&document)?,
     })
+}
+
+/// The id and the version in the body of a registration.
+pub(super) fn import_of(bytes: &Bytes) -> Result<Import, RegistryFailure> {
+    let document = json_of(bytes)?;
+    let number = |field: &str| {
+        // Clients also send what means none.
+        let given = document.get(field).and_then(Value::as_i64).filter(|number| *number > 0);
+        given.and_then(|number| i32::try_from(number).ok())
+    };
+    Ok(Import { id: number("id"), version: number("version") })
 }
 
 /// The JSON of a body.

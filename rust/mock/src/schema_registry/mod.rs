@@ -46,6 +46,7 @@ pub use state::StoredSchema;
 
 use crate::transport::{ReservedAddress, Transport};
 use fault::RegistryFaults;
+use mode_rules::Import;
 use schemas::SchemaDocument;
 use server::RunningServer;
 use state::{Listed, RegistryState};
@@ -162,7 +163,7 @@ impl MockRegistry {
             references: references.to_vec(),
             contract: Contract::default(),
         };
-        self.shared.state.lock().register(subject, document)
+        self.shared.state.lock().register(subject, document, Import::default())
     }
 
     /// Sets which changes a subject accepts from clients, or all subjects that have no level of their own.

@@ -1,7 +1,9 @@
-//! Schemas by id and GUID, whichever subjects have them.
+//! Schemas by id and GUID, whichever subjects of their context have them.
 //!
-//! Invariants: the same schema has one id and one GUID; ids count from 1 and are never used again.
+//! Invariants: in a context, the same schema has one id, and ids count from 1 and are never used again, but for those that
+//! clients choose in the mode `IMPORT`; the same schema has one GUID.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ring::digest::{SHA256, digest};
@@ -102,6 +104,8 @@ fn qualify(document: &mut Value) {
 /// A schema with its identity.
 #[derive(Debug)]
 pub(super) struct Schema {
+    /// As `context_of` returns it.
+    pub(super) context: String,
     pub(super) id: i32,
     pub(super) guid: String,
     pub(super) document: SchemaDocument,
@@ -111,27 +115,34 @@ pub(super) struct Schema {
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
     known: Vec<Arc<Schema>>,
-    last_id: i32,
+    /// By context.
+    last_ids: HashMap<String, i32>,
 }
 
 impl Schemas {
-    pub(super) fn find(&self, document: &SchemaDocument) -> Option<Arc<Schema>> {
+    pub(super) fn find(&self, context: &str, document: &SchemaDocument) -> Option<Arc<Schema>> {
         let is_it = |schema: &&Arc<Schema>| {
-            document.contract == schema.document.contract && document.is_same(&schema.document)
+            schema.context == context
+                && document.contract == schema.document.contract
+                && document.is_same(&schema.document)
         };
         self.known.iter().find(is_it).cloned()
     }
 
-    pub(super) fn add(&mut self, document: SchemaDocument) -> Arc<Schema> {
-        self.last_id = self.last_id.saturating_add(1);
-        let schema = Arc::new(Schema { id: self.last_id, guid: document.guid(), document });
+    /// Adds a schema, with an id that the client chose or with the next one.
+    pub(super) fn add(&mut self, context: &str, document: SchemaDocument, id: Option<i32>) -> Arc<Schema> {
+        let last = self.last_ids.entry(context.to_owned()).or_default();
+        let id = id.unwrap_or(last.saturating_add(1));
+        *last = id.max(*last);
+        let (context, guid) = (context.to_owned(), document.guid());
+        let schema = Arc::new(Schema { context, id, guid, document });
         self.known.push(Arc::clone(&schema));
         schema
     }
 
-    pub(super) fn by_id(&self, id: &str) -> Result<Arc<Schema>, RegistryFailure> {
-        let found = self.known.iter().find(|schema| schema.id.to_string() == id);
-        found.cloned().ok_or_else(RegistryFailure::no_schema)
+    pub(super) fn by_id(&self, context: &str, id: &str) -> Result<Arc<Schema>, RegistryFailure> {
+        let is_it = |schema: &&Arc<Schema>| schema.context == context && schema.id.to_string() == id;
+        self.known.iter().find(is_it).cloned().ok_or_else(RegistryFailure::no_schema)
     }
 
     pub(super) fn by_guid(&self, guid: &str) -> Result<Arc<Schema>, RegistryFailure> {

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use super::contract::Contract;
 use super::failure::RegistryFailure;
 use super::levels::Levels;
+use super::mode_rules::Import;
 use super::modes::Modes;
 use super::schemas::{RegistryReference, Schema, SchemaDocument, Schemas};
+use super::subject_names::context_of;
 
 /// A schema in a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,9 +91,14 @@ impl RegistryState {
         &mut self,
         subject: &str,
         document: SchemaDocument,
+        import: Import,
         normalize: bool,
     ) -> Result<StoredSchema, RegistryFailure> {
         self.validate(&document)?;
+        if import != Import::default() {
+            self.check_import(subject, &document, import)?;
+            return self.register(subject, document, import);
+        }
         if normalize && let Ok(found) = self.lookup(subject, &document, Listed::Alive, true) {
             return Ok(found);
         }
@@ -102,7 +109,7 @@ impl RegistryState {
                 return Err(RegistryFailure::incompatible(subject, &differences));
             }
         }
-        self.register(subject, document)
+        self.register(subject, document, import)
     }
 
     /// Registers a schema, whatever the level of compatibility.
@@ -110,6 +117,7 @@ impl RegistryState {
         &mut self,
         subject: &str,
         mut document: SchemaDocument,
+        import: Import,
     ) -> Result<StoredSchema, RegistryFailure> {
         self.validate(&document)?;
         if let Some(version) = self.alive_version(subject, &document) {
@@ -121,13 +129,16 @@ impl RegistryState {
         if let Some(latest) = self.listed(subject, Listed::Alive).last() {
             document.contract = document.contract.or(&latest.schema.document.contract);
         }
-        let schema = self.schemas.find(&document).unwrap_or_else(|| self.schemas.add(document));
+        let context = context_of(subject);
+        let known = self.schemas.find(&context, &document).filter(|known| import.is_id(known.id));
+        let schema = known.unwrap_or_else(|| self.schemas.add(&context, document, import.id));
         let versions = self.subjects.entry(subject.to_owned()).or_default();
-        let number = versions.last().map_or(1, |last| last.number + 1);
+        let number = import.version.unwrap_or_else(|| versions.last().map_or(1, |last| last.number + 1));
         self.global_id = self.global_id.saturating_add(1);
         let version = Version { number, global_id: self.global_id, schema, is_deleted: false };
         let stored = stored(subject, &version);
         versions.push(version);
+        versions.sort_by_key(|version| version.number);
         Ok(stored)
     }
 
@@ -207,9 +218,14 @@ impl RegistryState {
     }
 
     /// The versions that have a schema, in all subjects.
-    pub(super) fn places(&self, id: &str, listed: Listed) -> Result<Vec<StoredSchema>, RegistryFailure> {
-        let schema = self.schemas.by_id(id)?;
-        let all = self.all_versions().filter(|(_, it)| it.schema.id == schema.id && listed.has(it));
+    pub(super) fn places(
+        &self,
+        context: &str,
+        id: &str,
+        listed: Listed,
+    ) -> Result<Vec<StoredSchema>, RegistryFailure> {
+        let schema = self.schemas.by_id(context, id)?;
+        let all = self.all_versions().filter(|(_, it)| Arc::ptr_eq(&it.schema, &schema) && listed.has(it));
         Ok(all.map(|(subject, version)| stored(subject, version)).collect())
     }
 

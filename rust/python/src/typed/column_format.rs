@@ -21,6 +21,7 @@ use super::arrow_type::ArrowType;
 use super::decode_mode::{DeadLettersCore, decode_mode};
 use super::encoding::{BatchEncoders, encode_object, topic_encoder};
 use super::limits_arg::schema_limits;
+use super::named::named;
 use super::objects::{self, Objects, is_type};
 use super::registry_arg::lookup;
 use super::schema_arg;
@@ -79,23 +80,6 @@ pub(super) const WIRE_FORMATS: [(&str, WireFormat); 4] = [
     ("glue", WireFormat::Glue),
     ("none", WireFormat::None),
 ];
-
-/// Returns the value of a name, or an error that lists the names.
-pub(super) fn named<T: Copy>(
-    py: Python<'_>,
-    argument: &str,
-    name: &str,
-    values: &[(&str, T)],
-) -> PyResult<T> {
-    match values.iter().find(|(known, _)| *known == name) {
-        Some((_, value)) => Ok(*value),
-        None => {
-            let names: Vec<String> = values.iter().map(|(known, _)| format!("{known:?}")).collect();
-            let message = format!("{argument}={name:?}: expected one of {}", names.join(", "));
-            Err(errors::config(py, message))
-        }
-    }
-}
 
 impl ColumnFormat {
     pub(super) fn new(py: Python<'_>, args: FormatArgs<'_, '_>) -> PyResult<Self> {

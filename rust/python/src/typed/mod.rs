@@ -7,6 +7,7 @@ mod encoding;
 mod formats;
 mod json_inference;
 mod limits_arg;
+mod named;
 mod objects;
 mod printed_text;
 mod registry_arg;

@@ -10,7 +10,7 @@ use ottla_schema::Header;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::column_format::named;
+use super::named::named;
 use crate::convert::errors;
 
 const STRATEGIES: [&str; 3] = ["topic", "record", "topic_record"];
