@@ -192,6 +192,8 @@ def test_recursive_types_are_read_from_json_where_their_library_does() -> None:
         assert len(value.deserialize("t", b'{"parts": [{}, {}]}').parts) == 2
         with pytest.raises(errors.SchemaError, match=r"recursive|contains itself|refers to itself"):
             value.arrow_type()
+        with pytest.raises(errors.SchemaError, match=r"recursive|contains itself|refers to itself"):
+            value.serialize("t", of())
 
 
 @pytest.mark.parametrize(
