@@ -15,7 +15,14 @@ from typing import Any
 import pyarrow as pa
 import pydantic
 import pytest
-from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry import (
+    Rule,
+    RuleKind,
+    RuleMode,
+    RuleSet,
+    Schema,
+    SchemaRegistryClient,
+)
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -325,6 +332,34 @@ def test_wrong_arguments(registry: Registry) -> None:
 def test_hostile_json_is_an_error_of_its_record(of: Any, data: bytes) -> None:
     with pytest.raises(errors.SerializationError):
         Json(of, wire_format="none").deserialize("t", data)
+
+
+def test_a_json_record_that_needs_a_rule_or_lacks_its_schema_is_an_error(
+    mock_cluster: MockCluster, mock_registry: MockRegistry, registry: Registry
+) -> None:
+    """The object is made of the payload, but not before the writer's schema was looked up."""
+    kind, mode = RuleKind.TRANSFORM, RuleMode.WRITEREAD
+    rule = Rule("encryptId", None, kind, mode, "ENCRYPT", ["PII"], None, None, None, None, False)
+    client = SchemaRegistryClient({"url": mock_registry.url})
+    schema = Schema(conversion("JSON", Renamed).schema, "JSON", [], None, RuleSet(None, [rule]))
+    schema_id = client.register_schema("other", schema)
+    value = Json(Renamed, registry)
+    mock_cluster.create_topic("t", partitions=1)
+    for one, message in ((schema_id, 'rule "encryptId"'), (99, "99")):
+        data = b"\0" + one.to_bytes(4, "big") + b'{"orderId": 1}'
+        mock_cluster.append("t", 0, [data])
+        with pytest.raises(errors.SerializationError, match=message):
+            value.deserialize("t", data)
+        with pytest.raises(errors.SerializationError, match=message):
+            read_last(mock_cluster, value)
+
+
+def read_last(cluster: MockCluster, value: Any) -> None:
+    """Read the last record of the topic."""
+    with ottla.Consumer(cluster.bootstrap, value_deserializer=value) as consumer:
+        consumer.assign([("t", 0)])
+        consumer.seek("t", 0, consumer.end_offsets(("t", 0))["t", 0] - 1)
+        consumer.poll(timeout=10)
 
 
 def test_bytes_before_the_payload_are_checked(registry: Registry) -> None:

@@ -11,6 +11,10 @@ from ottla._core.schema_registry import AsyncRegistry, Registry, Schema
 from ottla.config_types import ProducerConfig
 
 _WireFormat: TypeAlias = Literal["confluent", "apicurio", "glue", "none"]
+# Called with the topic, "key" or "value", and the name of the type, if it has one.
+_SubjectStrategy: TypeAlias = (
+    Literal["topic", "record", "topic_record"] | Callable[[str, str, str | None], str]
+)
 _Mode: TypeAlias = Literal["failfast", "permissive"]
 _T = TypeVar("_T")
 # Of a format: its objects, or Any for dicts and other plain values.
@@ -138,6 +142,13 @@ class Avro(ColumnFormat[_Object]):
             refers to others in the registry. Default: a version of the subject.
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+        subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+            ``"record"``, by the full name of the record; ``"topic_record"``, by the topic, a hyphen and that name; or
+            a callable that is passed the topic, ``"key"`` or ``"value"``, and that name or None,
+            and returns the subject. To read without a schema then, pass ``convert=False``.
+        convert: whether records are converted to one schema. Otherwise each keeps the one that it
+            was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+            are no columns then. Default: True.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
             or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
             bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
@@ -171,6 +182,8 @@ class Avro(ColumnFormat[_Object]):
         schema: str | int | Schema | None = None,
         version: int | None = None,
         subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
@@ -187,6 +200,8 @@ class Avro(ColumnFormat[_Object]):
         schema: str | int | Schema | None = None,
         version: int | None = None,
         subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
@@ -217,6 +232,13 @@ class Protobuf(ColumnFormat[_Object]):
             the first one of the schema.
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+        subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+            ``"record"``, by the full name of the message; ``"topic_record"``, by the topic, a hyphen and that name; or
+            a callable that is passed the topic, ``"key"`` or ``"value"``, and that name or None,
+            and returns the subject. To read without a schema then, pass ``convert=False``.
+        convert: whether records are converted to one schema. Otherwise each keeps the one that it
+            was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+            are no columns then. Default: True.
         wire_format: where records carry the id of their schema, and which message they are:
             ``"confluent"`` (the id and the indexes of the message before the value, or in the
             headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8 bytes and
@@ -253,6 +275,8 @@ class Protobuf(ColumnFormat[_Object]):
         message: str | None = None,
         version: int | None = None,
         subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
@@ -270,6 +294,8 @@ class Protobuf(ColumnFormat[_Object]):
         message: str | None = None,
         version: int | None = None,
         subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
@@ -300,6 +326,13 @@ class Json(ColumnFormat[_Object]):
             version of the subject.
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+        subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+            ``"record"``, by the title of the schema; ``"topic_record"``, by the topic, a hyphen and that name; or
+            a callable that is passed the topic, ``"key"`` or ``"value"``, and that name or None,
+            and returns the subject. To read without a schema then, pass ``convert=False``.
+        convert: whether records are converted to one schema. Otherwise each keeps the one that it
+            was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+            are no columns then. Default: True.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
             or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
             bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
@@ -332,6 +365,8 @@ class Json(ColumnFormat[_Object]):
         schema: str | int | Schema | Any | None = None,
         version: int | None = None,
         subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
@@ -348,6 +383,8 @@ class Json(ColumnFormat[_Object]):
         schema: str | int | Schema | Any | None = None,
         version: int | None = None,
         subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,

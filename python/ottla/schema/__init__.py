@@ -69,6 +69,7 @@ from ottla._core import (
     infer_json,
 )
 from ottla.schema.precision import Precision
+from ottla.schema.typed_value import TypedValue
 
 __all__ = [
     "ArrowType",
@@ -84,5 +85,6 @@ __all__ = [
     "RegistrySetting",
     "Schema",
     "SchemaReference",
+    "TypedValue",
     "infer_json",
 ]

@@ -7,18 +7,17 @@
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
 use ottla_client::consumer::{RecordEntry, RecordSet};
-use ottla_client::typed::{TypedColumns, TypedField};
+use ottla_client::typed::{FieldValue, TypedColumns, TypedField};
 use ottla_client::{Error, Kind};
 use ottla_schema::Header;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
+use crate::convert::errors;
 use crate::convert::field_bytes::bytes_or_none;
-use crate::convert::{arrow_value, errors};
-use crate::typed::ColumnFormat;
+use crate::typed::{ColumnFormat, field_value};
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -135,7 +134,7 @@ impl Object<'_> {
         let (Some(objects), Some(data)) = (format.objects(), data) else { return Ok(py.None()) };
         let object = if objects.is_of_payloads() {
             if self.is_checked {
-                typed_array(self.decoded, context, entry)?;
+                decoded_value(self.decoded, context, entry)?;
             }
             let header = |name: &str| {
                 set.headers(entry)
@@ -153,16 +152,16 @@ impl Object<'_> {
     }
 }
 
-/// Returns the array of a key or a value that the core has decoded.
-fn typed_array<'a>(
+/// Returns a key or a value that the core has decoded.
+fn decoded_value<'a>(
     decoded: Option<&'a TypedField>,
     context: &RecordContext<'_, '_>,
     entry: &RecordEntry,
-) -> PyResult<(&'static str, &'a ArrayRef)> {
+) -> PyResult<(&'static str, FieldValue<'a>)> {
     let not_decoded = || Error::new(Kind::State, "the record was not decoded yet: poll again");
-    let array =
-        decoded.ok_or_else(not_decoded).and_then(|decoded| Ok((decoded.name(), decoded.array(entry.row)?)));
-    array.map_err(|error| of_record(context, error))
+    let value =
+        decoded.ok_or_else(not_decoded).and_then(|decoded| Ok((decoded.name(), decoded.value(entry.row)?)));
+    value.map_err(|error| of_record(context, error))
 }
 
 fn of_record(context: &RecordContext<'_, '_>, error: Error) -> PyErr {
@@ -176,9 +175,8 @@ fn typed_field(
     context: &RecordContext<'_, '_>,
     entry: &RecordEntry,
 ) -> PyResult<Py<PyAny>> {
-    let (name, array) = typed_array(decoded, context, entry)?;
-    let value = arrow_value::value(context.topic.py(), array, entry.row);
-    value.map(Bound::unbind).map_err(|failure| match failure.reason() {
+    let (name, value) = decoded_value(decoded, context, entry)?;
+    field_value(context.topic.py(), value).map(Bound::unbind).map_err(|failure| match failure.reason() {
         Ok(reason) => of_record(
             context,
             Error::new(Kind::Serialization, format!("the {name} cannot be decoded: {reason}")),

@@ -3,17 +3,20 @@
 //!
 //! Invariant: the reader's schema is looked up once for keys and once for values.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use arrow_schema::Field;
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
+use arrow_schema::{DataType, Field};
 use ottla_arrow::Column;
 use ottla_client::typed::{
-    DecodeMode, TopicEncoder, TypedColumn, TypedColumnOptions, TypedColumns, TypedEncoder,
-    TypedEncoderOptions,
+    DecodeMode, FieldValue, ReaderSchemaSource, TopicEncoder, TypedColumn, TypedColumnOptions, TypedColumns,
+    TypedEncoder, TypedEncoderOptions,
 };
 use ottla_client::{Error, Kind};
 use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
 use super::arrow_type::ArrowType;
@@ -23,9 +26,13 @@ use super::limits_arg::schema_limits;
 use super::objects::{self, Objects, is_type};
 use super::registry_arg::lookup;
 use super::schema_arg;
+use super::subject_strategy::subject_name;
 use crate::convert::names::{Names, items};
+use crate::convert::no_object::NoObject;
 use crate::convert::{arrow_value, errors};
 use crate::runtime::wait_for;
+
+static TYPED_VALUE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// How keys or values with a schema are decoded. Create one of its classes.
 #[pyclass(frozen, subclass, generic, module = "ottla.schema")]
@@ -57,6 +64,9 @@ pub(super) struct FormatArgs<'a, 'py> {
     /// With Protobuf.
     pub(super) message: Option<String>,
     pub(super) subject: Option<String>,
+    pub(super) subject_strategy: Option<&'a Bound<'py, PyAny>>,
+    /// Whether all records are converted to one schema.
+    pub(super) convert: bool,
     pub(super) wire_format: &'a str,
     pub(super) mode: Option<&'a Bound<'py, PyAny>>,
     pub(super) fields: Option<Names>,
@@ -111,8 +121,15 @@ impl ColumnFormat {
             return Err(errors::config(py, message));
         }
         let derived = objects.as_ref().filter(|_| is_derived).map(|objects| objects.schema(py));
-        let (reader, message) =
+        let (mut reader, message) =
             schema_arg::reader(py, schema_type, derived.or(args.schema), args.version, args.message)?;
+        if !args.convert {
+            if objects.is_some() || !is_derived || message.is_some() || fields.is_some() {
+                let message = "convert=False keeps the schema that each record was written with: leave the class, schema, version, message and fields out";
+                return Err(errors::config(py, message));
+            }
+            reader = ReaderSchemaSource::AsWritten(schema_type);
+        }
         let projection = fields.map(|Names(fields)| Projection::new(fields.iter().map(String::as_str)));
         let projection = projection.transpose().map_err(|error| errors::config(py, error.to_string()))?;
         let (mode, dead_letters) = decode_mode(py, mode)?;
@@ -124,7 +141,7 @@ impl ColumnFormat {
                 projection: projection.map(Arc::new),
                 limits: schema_limits(py, args.limits)?,
             },
-            subject,
+            subject: subject_name(py, subject, args.subject_strategy)?,
             wire_format: named(py, "wire_format", wire_format, &WIRE_FORMATS)?,
             mode,
         };
@@ -170,14 +187,19 @@ impl ColumnFormat {
         if !objects.is_of_payloads() {
             return self.column(py, header).map(Some);
         }
-        let Some(fields) = objects.checked_fields() else { return Ok(None) };
-        let projection = match fields {
-            [] => None,
-            fields => Some(Projection::new(fields.iter().map(String::as_str))),
-        };
-        let projection = projection.transpose().map_err(|error| errors::config(py, error.to_string()))?;
-        let part = ReaderOptions { projection: projection.map(Arc::new), ..self.options.part.clone() };
-        self.made(py, &self.checks, TypedColumnOptions { header, part, ..self.options.clone() }).map(Some)
+        let mut options = TypedColumnOptions { header, ..self.options.clone() };
+        match objects.checked_fields() {
+            None if matches!(self.wire_format(), WireFormat::None | WireFormat::Glue) => return Ok(None),
+            // Any JSON will do, but the writer's schema may have rules without which it must not be read.
+            None => options.reader = ReaderSchemaSource::JsonType(Arc::new(json_text())),
+            Some([]) => {}
+            Some(fields) => {
+                let projection = Projection::new(fields.iter().map(String::as_str));
+                let projection = projection.map_err(|error| errors::config(py, error.to_string()))?;
+                options.part.projection = Some(Arc::new(projection));
+            }
+        }
+        self.made(py, &self.checks, options).map(Some)
     }
 
     /// The conversion to objects, unless records are plain values.
@@ -261,6 +283,12 @@ impl ColumnFormat {
     }
 }
 
+/// A field of the text of any JSON.
+fn json_text() -> Field {
+    let extension = HashMap::from([(EXTENSION_TYPE_NAME_KEY.to_owned(), "arrow.json".to_owned())]);
+    Field::new("value", DataType::Utf8, true).with_metadata(extension)
+}
+
 /// Converts the argument `headers`.
 fn header_pairs(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<Vec<u8>>)>> {
     let pairs = items(argument, "headers", |name| format!("[({name}, b\"value\")]"))?;
@@ -312,6 +340,9 @@ impl ColumnFormat {
     fn arrow_type(&self, py: Python<'_>, topic: Option<&str>, key: bool) -> PyResult<ArrowType> {
         let (header, name) = if key { (Header::Key, "key") } else { (Header::Value, "value") };
         let column = self.column(py, header)?;
+        if column.is_as_written() {
+            return Err(errors::raise(py, &column.has_no_column()));
+        }
         if topic.is_none() && column.is_of_topic() {
             let message = "the schema is that of the topic's subject: pass the topic";
             return Err(errors::config(py, message));
@@ -399,14 +430,12 @@ impl ColumnFormat {
         let decoded = wait_for(py, async {
             column.resolve(&topic).await?;
             column.load(&row).await?;
-            column.decode(&row)
+            column.decode_records(&row)
         })?;
-        let reason = match (decoded.errors.first(), &self.objects) {
-            (Some(error), _) => error.to_string(),
-            (None, Some(objects)) if objects.is_of_payloads() => {
-                return self.object_of_row(py, &row).map_err(failed);
-            }
-            (None, objects) => match (arrow_value::value(py, &decoded.array, 0), objects) {
+        let value = decoded.value(0).map_err(|error| errors::raise(py, &error.topic(&topic)))?;
+        let reason = match &self.objects {
+            Some(objects) if objects.is_of_payloads() => return self.object_of_row(py, &row).map_err(failed),
+            objects => match (field_value(py, value), objects) {
                 (Ok(value), Some(objects)) => return objects.load(&value).map_err(failed),
                 (Ok(value), None) => return Ok(value),
                 (Err(failure), _) => failure.reason()?,
@@ -421,6 +450,22 @@ impl ColumnFormat {
     fn object_of_row<'py>(&self, py: Python<'py>, row: &OneRow) -> PyResult<Bound<'py, PyAny>> {
         let Some(objects) = &self.objects else { return Ok(py.None().into_bound(py)) };
         objects.of_payload(py, self.wire_format(), Header::Value, &row.bytes, |name| row.header(0, name))
+    }
+}
+
+/// Converts a decoded key or value.
+pub(crate) fn field_value<'py>(
+    py: Python<'py>,
+    value: FieldValue<'_>,
+) -> Result<Bound<'py, PyAny>, NoObject> {
+    match value {
+        FieldValue::Null => Ok(py.None().into_bound(py)),
+        FieldValue::Converted(array, row) => arrow_value::value(py, array, row),
+        FieldValue::AsWritten(type_name, array, row) => {
+            let value = arrow_value::value(py, array, row)?;
+            let class = TYPED_VALUE.import(py, "ottla.schema.typed_value", "TypedValue")?;
+            Ok(class.call1((type_name, value))?)
+        }
     }
 }
 
@@ -439,7 +484,11 @@ pub(crate) fn typed_columns(
         }
     }
     let typed = |format: Option<&Bound<'_, ColumnFormat>>, header| {
-        format.map(|format| format.get().column(py, header)).transpose()
+        let column = format.map(|format| format.get().column(py, header)).transpose()?;
+        match column {
+            Some(column) if column.is_as_written() => Err(errors::raise(py, &column.has_no_column())),
+            column => Ok(column),
+        }
     };
     Ok(TypedColumns { key: typed(key, Header::Key)?, value: typed(value, Header::Value)? })
 }

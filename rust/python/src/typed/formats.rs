@@ -26,6 +26,14 @@ use crate::convert::number;
 ///         refers to others in the registry. Default: a version of the subject.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+///     subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+///         ``"record"``, by the full name of the record; ``"topic_record"``, by the topic,
+///         a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+///         ``"value"``, and that name or None, and returns the subject. To read without a schema
+///         then, pass ``convert=False``.
+///     convert: whether records are converted to one schema. Otherwise each keeps the one that it
+///         was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+///         are no columns then. Default: True.
 ///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
 ///         or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
 ///         bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
@@ -54,7 +62,7 @@ pub(crate) struct Avro;
 impl Avro {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         source: Option<&Bound<'_, PyAny>>,
@@ -62,6 +70,8 @@ impl Avro {
         schema: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
+        subject_strategy: Option<&Bound<'_, PyAny>>,
+        convert: bool,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
@@ -77,6 +87,8 @@ impl Avro {
             version,
             message,
             subject,
+            subject_strategy,
+            convert,
             wire_format,
             mode,
             fields,
@@ -108,6 +120,14 @@ impl Avro {
 ///         the first one of the schema.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+///     subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+///         ``"record"``, by the full name of the message; ``"topic_record"``, by the topic,
+///         a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+///         ``"value"``, and that name or None, and returns the subject. To read without a schema
+///         then, pass ``convert=False``.
+///     convert: whether records are converted to one schema. Otherwise each keeps the one that it
+///         was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+///         are no columns then. Default: True.
 ///     wire_format: where records carry the id of their schema, and which message they are:
 ///         ``"confluent"`` (the id and the indexes of the message before the value, or in the
 ///         headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8 bytes and
@@ -139,7 +159,7 @@ pub(crate) struct Protobuf;
 impl Protobuf {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, message=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         source: Option<&Bound<'_, PyAny>>,
@@ -148,6 +168,8 @@ impl Protobuf {
         message: Option<String>,
         #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
+        subject_strategy: Option<&Bound<'_, PyAny>>,
+        convert: bool,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
@@ -163,6 +185,8 @@ impl Protobuf {
             version,
             message,
             subject,
+            subject_strategy,
+            convert,
             wire_format,
             mode,
             fields,
@@ -194,6 +218,14 @@ impl Protobuf {
 ///         version of the subject.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+///     subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+///         ``"record"``, by the title of the schema; ``"topic_record"``, by the topic,
+///         a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+///         ``"value"``, and that name or None, and returns the subject. To read without a schema
+///         then, pass ``convert=False``.
+///     convert: whether records are converted to one schema. Otherwise each keeps the one that it
+///         was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+///         are no columns then. Default: True.
 ///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
 ///         or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
 ///         bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
@@ -222,7 +254,7 @@ pub(crate) struct Json;
 impl Json {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         source: Option<&Bound<'_, PyAny>>,
@@ -230,6 +262,8 @@ impl Json {
         schema: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
+        subject_strategy: Option<&Bound<'_, PyAny>>,
+        convert: bool,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
@@ -245,6 +279,8 @@ impl Json {
             version,
             message,
             subject,
+            subject_strategy,
+            convert,
             wire_format,
             mode,
             fields,

@@ -11,9 +11,10 @@ mod objects;
 mod printed_text;
 mod registry_arg;
 mod schema_arg;
+mod subject_strategy;
 
 pub(crate) use arrow_type::ArrowType;
-pub(crate) use column_format::{ColumnFormat, batch_encoders, typed_columns};
+pub(crate) use column_format::{ColumnFormat, batch_encoders, field_value, typed_columns};
 pub(crate) use decode_mode::DeadLettersCore;
 pub(crate) use encoding::BatchEncoders;
 pub(crate) use formats::{Avro, Json, Protobuf};
