@@ -143,9 +143,10 @@ class Avro(ColumnFormat[_Object]):
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
-            ``"record"``, by the full name of the record; ``"topic_record"``, by the topic, a hyphen and that name; or
-            a callable that is passed the topic, ``"key"`` or ``"value"``, and that name or None,
-            and returns the subject. To read without a schema then, pass ``convert=False``.
+            ``"record"``, by the full name of the record; ``"topic_record"``, by the topic,
+            a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+            ``"value"``, and that name or None, and returns the subject. To read without a schema
+            then, pass ``convert=False``.
         convert: whether records are converted to one schema. Otherwise each keeps the one that it
             was written with, and is decoded to a ``TypedValue`` with the name of its type; there
             are no columns then. Default: True.
@@ -233,9 +234,10 @@ class Protobuf(ColumnFormat[_Object]):
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
-            ``"record"``, by the full name of the message; ``"topic_record"``, by the topic, a hyphen and that name; or
-            a callable that is passed the topic, ``"key"`` or ``"value"``, and that name or None,
-            and returns the subject. To read without a schema then, pass ``convert=False``.
+            ``"record"``, by the full name of the message; ``"topic_record"``, by the topic,
+            a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+            ``"value"``, and that name or None, and returns the subject. To read without a schema
+            then, pass ``convert=False``.
         convert: whether records are converted to one schema. Otherwise each keeps the one that it
             was written with, and is decoded to a ``TypedValue`` with the name of its type; there
             are no columns then. Default: True.
@@ -327,9 +329,10 @@ class Json(ColumnFormat[_Object]):
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
-            ``"record"``, by the title of the schema; ``"topic_record"``, by the topic, a hyphen and that name; or
-            a callable that is passed the topic, ``"key"`` or ``"value"``, and that name or None,
-            and returns the subject. To read without a schema then, pass ``convert=False``.
+            ``"record"``, by the title of the schema; ``"topic_record"``, by the topic,
+            a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+            ``"value"``, and that name or None, and returns the subject. To read without a schema
+            then, pass ``convert=False``.
         convert: whether records are converted to one schema. Otherwise each keeps the one that it
             was written with, and is decoded to a ``TypedValue`` with the name of its type; there
             are no columns then. Default: True.
