@@ -97,6 +97,11 @@ EXPECTED = {
         r"assigned \[\('orders', 0\)\]\n(?s:.*)None b'three'", endless=True
     ),
     ("docs/guides/groups.md", 1): Expected(r"^\[\('orders', 0\)\]$"),
+    ("docs/guides/objects.md", 0): Expected(r"^7 1\.25 None$"),
+    ("docs/guides/objects.md", 1): Expected(
+        r"^id=7 tags=\['new'\]\ntags\[0\] the value .*: tags\[0\]: Input should .*, not int 5$"
+    ),
+    ("docs/guides/objects.md", 2): Expected("^7$", connects=False),
     ("docs/guides/observability.md", 0): Expected(r"\d b'(?s:.*)\"name\": \"process orders\""),
     ("docs/guides/observability.md", 1): Expected(
         r'^kafka_producer_record_send_total{client_id="orders-writer"} 1.0$'

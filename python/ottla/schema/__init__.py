@@ -68,7 +68,7 @@ from ottla._core import (
     SchemaReference,
     infer_json,
 )
-from ottla.schema.objects.precision import Precision
+from ottla.schema.precision import Precision
 from ottla.schema.typed_value import TypedValue
 
 __all__ = [

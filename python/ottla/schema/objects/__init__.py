@@ -15,9 +15,8 @@ from typing import Any
 from ottla.errors import SchemaError
 from ottla.schema.objects.conversion import Conversion
 from ottla.schema.objects.field_error import FieldError
-from ottla.schema.objects.precision import Precision
 
-__all__ = ["Conversion", "FieldError", "Precision", "conversion"]
+__all__ = ["Conversion", "FieldError", "conversion"]
 
 
 def conversion(schema_type: str, of: Any) -> Conversion:

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar, Union
 
 from ottla.errors import SchemaError
-from ottla.schema.objects.precision import Precision
 from ottla.schema.objects.records import read_record
 from ottla.schema.objects.shapes import (
     SCALARS,
@@ -29,6 +28,7 @@ from ottla.schema.objects.shapes import (
     Shape,
     UnionShape,
 )
+from ottla.schema.precision import Precision
 
 _LISTS: dict[Any, Callable[[list[Any]], Any]] = {
     list: list,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ottla.schema.objects.precision import Precision
+from ottla.schema.precision import Precision
 
 # The default of a field that has none that a schema could state.
 NO_DEFAULT: Any = object()

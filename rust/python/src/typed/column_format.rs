@@ -3,9 +3,11 @@
 //!
 //! Invariant: the reader's schema is looked up once for keys and once for values.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use arrow_schema::Field;
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
+use arrow_schema::{DataType, Field};
 use ottla_arrow::Column;
 use ottla_client::typed::{
     DecodeMode, FieldValue, ReaderSchemaSource, TopicEncoder, TypedColumn, TypedColumnOptions, TypedColumns,
@@ -169,14 +171,19 @@ impl ColumnFormat {
         if !objects.is_of_payloads() {
             return self.column(py, header).map(Some);
         }
-        let Some(fields) = objects.checked_fields() else { return Ok(None) };
-        let projection = match fields {
-            [] => None,
-            fields => Some(Projection::new(fields.iter().map(String::as_str))),
-        };
-        let projection = projection.transpose().map_err(|error| errors::config(py, error.to_string()))?;
-        let part = ReaderOptions { projection: projection.map(Arc::new), ..self.options.part.clone() };
-        self.made(py, &self.checks, TypedColumnOptions { header, part, ..self.options.clone() }).map(Some)
+        let mut options = TypedColumnOptions { header, ..self.options.clone() };
+        match objects.checked_fields() {
+            None if matches!(self.wire_format(), WireFormat::None | WireFormat::Glue) => return Ok(None),
+            // Any JSON will do, but the writer's schema may have rules without which it must not be read.
+            None => options.reader = ReaderSchemaSource::JsonType(Arc::new(json_text())),
+            Some([]) => {}
+            Some(fields) => {
+                let projection = Projection::new(fields.iter().map(String::as_str));
+                let projection = projection.map_err(|error| errors::config(py, error.to_string()))?;
+                options.part.projection = Some(Arc::new(projection));
+            }
+        }
+        self.made(py, &self.checks, options).map(Some)
     }
 
     /// The conversion to objects, unless records are plain values.
@@ -258,6 +265,12 @@ impl ColumnFormat {
         let created = TypedColumn::new(options, registry).map_err(|error| errors::raise(py, &error))?;
         Ok(Arc::clone(column.get_or_init(|| Arc::new(created))))
     }
+}
+
+/// A field of the text of any JSON.
+fn json_text() -> Field {
+    let extension = HashMap::from([(EXTENSION_TYPE_NAME_KEY.to_owned(), "arrow.json".to_owned())]);
+    Field::new("value", DataType::Utf8, true).with_metadata(extension)
 }
 
 /// Converts the argument `headers`.

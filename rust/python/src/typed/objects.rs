@@ -26,7 +26,7 @@ pub(crate) struct Objects {
     load: Py<PyAny>,
     dump: Py<PyAny>,
     of_payloads: bool,
-    /// The fields that are decoded to check which message a payload is; empty for all.
+    /// With Protobuf, the fields that are decoded to check which message a payload is; empty for all.
     checked_fields: Option<Vec<String>>,
     /// With Protobuf, the bytes that identify the message in the formats of Confluent and Apicurio.
     message_prefixes: (Vec<u8>, Vec<u8>),
