@@ -13,6 +13,10 @@ PACKAGES = {
     "otel": ("opentelemetry",),
     "cli": ("rich", "argcomplete"),
     "console": ("starlette", "uvicorn", "h11", "anyio"),
+    "polars": ("polars",),
+    "duckdb": ("duckdb", "pyarrow"),
+    "ray": ("ray", "pyarrow"),
+    "dask": ("dask", "pandas", "pyarrow"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """The packages of each extra in pyproject.toml."""
