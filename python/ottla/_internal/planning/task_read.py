@@ -90,7 +90,6 @@ class TaskRead:
         end: Bound,
         partitions: Iterable[int] | None,
         *,
-        min_tasks: int | None = None,
         max_records: int | None = None,
     ) -> tuple[list[OffsetRange], pa.Schema]:
         """Look up the ranges, split for the tasks, and the columns.
@@ -100,21 +99,17 @@ class TaskRead:
             start: where to start.
             end: where to end.
             partitions: the partitions to read. Default: all.
-            min_tasks: the number of ranges to reach approximately. Default: one per partition.
             max_records: the largest number of offsets of a range. Default: no limit.
         """
         import pyarrow as pa
 
-        for name, count in (("min_tasks", min_tasks), ("max_records", max_records)):
-            if count is not None and integer(name, count) < 1:
-                raise ConfigError(f"{name}={count}: expected 1 or more")
+        if max_records is not None and integer("max_records", max_records) < 1:
+            raise ConfigError(f"max_records={max_records}: expected 1 or more")
         with self.connection.client() as client:
             ranges = find_ranges(client, topics, start, end, partitions, self.options.timeout)
             with self._pinned(client, ranges).empty() as scan:
                 schema = pa.schema(scan)
-        parts = split_ranges(
-            ranges, min_partitions=min_tasks, max_records_per_partition=max_records
-        )
+        parts = split_ranges(ranges, max_records_per_partition=max_records)
         return parts, schema
 
     def batches(
