@@ -212,7 +212,7 @@ def test_values_with_a_schema(
 
 def test_bad_input_is_an_error_of_the_call(client: ottla.Client, single: str) -> None:
     with pytest.raises(errors.UnknownTopicError, match="nope"):
-        scan_kafka("nope", client, timeout=1)
+        scan_kafka("nope", client, timeout=0.2)
     with pytest.raises(errors.ConfigError, match='column "nope" does not exist'):
         scan_kafka(single, client, columns=["nope"])
     with pytest.raises(errors.ConfigError, match="a scan on a Client takes its configuration"):

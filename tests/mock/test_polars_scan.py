@@ -220,7 +220,7 @@ def test_empty_topics_have_columns(client: ottla.Client, single: str) -> None:
 
 def test_bad_input_is_an_error_of_the_call(client: ottla.Client, single: str) -> None:
     with pytest.raises(errors.UnknownTopicError, match="nope"):
-        scan_kafka("nope", client, timeout=1)
+        scan_kafka("nope", client, timeout=0.2)
     with pytest.raises(errors.UnknownTopicError, match="partition 7 of topic single"):
         scan_kafka(single, client, partitions=[7])
     with pytest.raises(errors.ConfigError, match='column "nope" does not exist'):

@@ -61,7 +61,9 @@ def test_tasks_together_read_each_record_once(
     mock_cluster.append(filled, 2, [b"late"])
     found = rows(read, ranges)
     assert [len(part) for part in found] == sizes
-    assert sorted(sum(found, [])) == [(0, i) for i in range(10)] + [(2, i) for i in range(5)]
+    assert sorted(place for part in found for place in part) == [(0, i) for i in range(10)] + [
+        (2, i) for i in range(5)
+    ]
     # A task that is repeated reads the same.
     assert rows(read, ranges) == found
 
@@ -94,7 +96,7 @@ def test_records_deleted_between_plan_and_task_are_an_error(
 def test_bad_input_is_an_error_of_the_plan(mock_cluster: MockCluster, topic: str) -> None:
     with pytest.raises(errors.UnknownTopicError, match="nope"):
         TaskRead(
-            Connection(mock_cluster.bootstrap, None, {}, timeout=1), ScanOptions(timeout=1)
+            Connection(mock_cluster.bootstrap, None, {}, timeout=0.2), ScanOptions(timeout=0.2)
         ).plan("nope", "earliest", "latest", None)
     with pytest.raises(errors.ConfigError, match="max_records=0: expected 1 or more"):
         task_read(mock_cluster).plan(topic, "earliest", "latest", None, max_records=0)
