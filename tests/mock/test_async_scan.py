@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from typing import Any
 
 import pytest
@@ -50,6 +51,15 @@ def test_the_rows_are_those_of_scan(
             assert await client.topic_names() == [topic], "the scan closed a shared client"
 
     run(read())
+
+
+def test_the_arguments_are_those_of_scan() -> None:
+    blocking, asynchronous = (
+        list(inspect.signature(call).parameters.values()) for call in (ottla.scan, ottla.scan_async)
+    )
+    assert [(one.name, one.kind, one.default) for one in blocking] == [
+        (one.name, one.kind, one.default) for one in asynchronous
+    ]
 
 
 def test_cancelled_waits_lose_no_batch(mock_cluster: MockCluster, topic: str) -> None:

@@ -93,6 +93,10 @@ EXPECTED = {
         values=(b'{"amount": 3}', b"not JSON", b'{"amount": 4}'),
     ),
     ("docs/guides/consume.md", 3): Expected(r"None {\('orders', 0\): OffsetAndMetadata\(offset=3"),
+    ("docs/guides/frames.md", 0): Expected("^3\n2$"),
+    ("docs/guides/frames.md", 1): Expected(r"shape: \(2, 1\)(?s:.*)┆? 1.02 "),
+    ("docs/guides/frames.md", 2): Expected(r"^\[\(0, 3\)\]\n\[\(b'two',\)\]$"),
+    ("docs/guides/frames.md", 3): Expected(r"^3 int64\[pyarrow\]$"),
     ("docs/guides/groups.md", 0): Expected(
         r"assigned \[\('orders', 0\)\]\n(?s:.*)None b'three'", endless=True
     ),

@@ -13,9 +13,9 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from ottla import errors
+from ottla._internal.planning.offset_range import OffsetRange
 from ottla.errors import ConfigError, DataLossError, KafkaError, UnknownTopicError
 from ottla.spark import OttlaDataSource
-from ottla.spark.offset_range import OffsetRange
 from ottla.spark.options.read_options import parse_batch_options
 from ottla.spark.planning import batch_planner
 from ottla.spark.reading import batch_reader, partition_reader
@@ -237,7 +237,12 @@ def test_a_task_loads_no_planner_and_no_writer() -> None:
                 "ottla.spark",
                 "ottla.spark.reading",
             ),
-            *("ottla.spark.clients", "ottla.spark.offset_range", "ottla.spark.reading.schema"),
+            *(
+                "ottla.spark.clients",
+                "ottla._internal.planning",
+                "ottla._internal.planning.offset_range",
+                "ottla.spark.reading.schema",
+            ),
             *("ottla.spark.reading.partition_reader", "ottla._internal.stderr_log"),
         }
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from ottla.spark.offset_range import OffsetRange
-from ottla.spark.planning.range_splitting import split_ranges
+from ottla._internal.planning.offset_range import OffsetRange
+from ottla._internal.planning.range_splitting import split_ranges
 
 Ends = list[tuple[int, int]]
 

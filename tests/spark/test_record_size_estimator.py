@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ottla._internal.planning.offset_range import OffsetRange
 from ottla.errors import BootstrapError, UnknownTopicError
 from ottla.schema import ColumnFormat
 from ottla.spark import clients, protocols
-from ottla.spark.offset_range import OffsetRange
 from ottla.spark.options.read_options import parse_stream_options
 from ottla.spark.planning import record_size_estimator
 from ottla.spark.planning.record_size_estimator import RecordSizeEstimator

@@ -10,9 +10,9 @@ from functools import partial
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from ottla._internal.planning.offset_range import OffsetRange
 from ottla.errors import ConfigError, DataLossError, UnknownTopicError
 from ottla.spark import OttlaDataSource
-from ottla.spark.offset_range import OffsetRange
 from ottla.spark.options.read_options import parse_stream_options
 from ottla.spark.planning import log_end_offsets
 from ottla.spark.planning.stream_planner import StreamPlanner

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from pyspark.sql import datasource as d
 
+from ottla._internal.planning.offset_range import OffsetRange
+from ottla._internal.planning.range_splitting import split_ranges
+from ottla._internal.planning.read_bounds import ReadBounds
 from ottla.errors import ConfigError
-from ottla.spark.offset_range import OffsetRange
 from ottla.spark.options.read_options import CommonOptions, parse_batch_options
 from ottla.spark.planning.batch_planner import plan_batch
-from ottla.spark.planning.pushdown import ReadBounds, push_filters
-from ottla.spark.planning.range_splitting import split_ranges
+from ottla.spark.planning.pushdown import push_filters
 from ottla.spark.planning.task_packing import (
     MAX_PACKED_BYTES,
     MAX_PACKED_OFFSETS,

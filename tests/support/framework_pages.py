@@ -34,7 +34,7 @@ def pages() -> list[Path]:
 
 def blocks(language: str) -> list[Snippet]:
     """Return the code blocks of all pages in one language."""
-    return [snippet for snippet in snippets(language) if snippet.of_framework]
+    return [snippet for snippet in snippets(language) if f"/{DIRECTORY.name}/" in snippet.page]
 
 
 def commands() -> list[PrintedCommand]:

@@ -55,7 +55,12 @@ class Snippet:
     @property
     def of_framework(self) -> bool:
         """Whether it needs a framework with an environment of its own: tests/frameworks."""
-        return self.page.startswith("docs/guides/frameworks/")
+        return self.page.startswith("docs/guides/frameworks/") or self.of_frames
+
+    @property
+    def of_frames(self) -> bool:
+        """Whether it needs Ray or dask, which tests/frameworks/test_frames.py runs."""
+        return re.search(r"\bottla\.(ray|dask)\b", self.text) is not None
 
     def text_for(self, bootstrap: str, directory: Path, registry: str = "") -> str:
         """Return the text for a cluster, a directory and a schema registry.

@@ -16,7 +16,9 @@ from tests.support.subprocesses import run_python
     [
         "assignors.Assignor",
         "config_types.ProducerConfig",
+        "duckdb.scan_kafka",
         "partitioners.Partitioner",
+        "polars.scan_kafka",
         "schema.Avro",
         "serializers.json",
         "spark.register",
@@ -72,6 +74,18 @@ def test_a_command_loads_nothing_that_it_does_not_use() -> None:
         "unused = {'asyncio', 'ottla.doctor', 'ottla.admin.asynchronous',\n"
         "          'ottla.console', 'ottla.cli.groups', 'pyarrow', 'rich'}\n"
         "assert not unused & sys.modules.keys(), unused & sys.modules.keys()\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["dask", "duckdb", "polars", "ray"])
+def test_modules_named_like_packages_hide_none(name: str) -> None:
+    """`from ottla import *` in a program that uses the package must not replace it."""
+    assert name not in ottla.__all__
+    run_python(
+        "import sys\n"
+        "from ottla import *\n"
+        f"assert {name!r} not in globals() and {name!r} not in sys.modules\n"
+        f"assert 'ottla.{name}' not in sys.modules\n"
     )
 
 

@@ -93,6 +93,31 @@ def test_without_pyarrow(program: str) -> None:
     assert "pyarrow" in message
 
 
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [
+        ("polars", "polars"),
+        ("duckdb", "duckdb"),
+        ("duckdb", "pyarrow"),
+        ("ray", "ray"),
+        ("ray", "pyarrow"),
+        ("dask", "dask"),
+        ("dask", "pandas"),
+        ("dask", "pyarrow"),
+    ],
+)
+def test_a_source_of_a_query_engine_without_a_package(module: str, package: str) -> None:
+    program = f"import ottla.{module}"
+    if package != module and module in ("ray", "dask"):
+        # They are not installed here.
+        stub = f"import sys, types\nsys.modules[{module!r}] = types.ModuleType({module!r})"
+        program = f"{stub}\n{program}"
+    message = error_without([package], program)
+    assert message == (
+        f"ottla.{module} needs {package}, which is not installed: pip install 'ottla[{module}]'\n"
+    )
+
+
 def test_reading_arrow_in_spark_without_pandas() -> None:
     message = error_without(["pandas"], "import ottla\nottla.spark.read_arrow")
     assert message == f"read_arrow needs pandas, which is not installed: {SPARK}\n"

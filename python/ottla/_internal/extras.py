@@ -15,6 +15,10 @@ PACKAGES = {
     "console": ("starlette", "uvicorn", "h11", "anyio"),
     "aws": ("botocore",),
     "gcp": ("google", "requests"),
+    "polars": ("polars",),
+    "duckdb": ("duckdb", "pyarrow"),
+    "ray": ("ray", "pyarrow"),
+    "dask": ("dask", "pandas", "pyarrow"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """The packages of each extra in pyproject.toml."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ottla._core import Client, Cluster, OffsetAndTimestamp, Scan
 from ottla._internal.arguments import collection, integer, integers, names
+from ottla._internal.planning.offset_range import OffsetRange
 from ottla._internal.renamed import refuse_old_formats
 from ottla.errors import ConfigError, UnknownTopicError
 
@@ -94,21 +95,11 @@ def scan(
         DataLossError: records of the range were deleted; raised by iterating, with
             ``fail_on_data_loss``.
     """
-    if isinstance(bootstrap, Client):
-        if config or kwargs:
-            raise ConfigError("a scan on a Client takes its configuration from it")
-        client = bootstrap
-    else:
-        client = Client(bootstrap, config, timeout=timeout, **kwargs)
-    topics = [topics] if isinstance(topics, str) else names("topics", topics)
-    partitions = collection("partitions", partitions, "[0, 1]")
+    client = scan_client(bootstrap, config, timeout, kwargs)
     columns = names("columns", columns)
-    topics = list(dict.fromkeys(topics))
-    chosen = chosen_partitions(client.cluster(topics, timeout=timeout), topics, partitions)
-    starts = _offsets(client, chosen, start, "start", timeout)
-    ends = _offsets(client, chosen, end, "end", timeout)
+    ranges = find_ranges(client, topics, start, end, partitions, timeout)
     return client.scan(
-        [(topic, index, starts[topic, index], ends[topic, index]) for topic, index in chosen],
+        [one.bounds for one in ranges],
         columns=columns,
         include_headers=include_headers,
         max_rows=max_rows,
@@ -118,6 +109,38 @@ def scan(
         key_format=key_format,
         value_format=value_format,
     )
+
+
+def scan_client(
+    bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | None,
+    config: Mapping[str, Any] | None,
+    timeout: float | None,
+    kwargs: Mapping[str, Any],
+) -> Client:
+    """Return the client to scan with: the one that was passed, or a new one."""
+    if isinstance(bootstrap, Client):
+        if config or kwargs:
+            raise ConfigError("a scan on a Client takes its configuration from it")
+        return bootstrap
+    return Client(bootstrap, config, timeout=timeout, **kwargs)
+
+
+def find_ranges(
+    client: Client,
+    topics: str | Sequence[str],
+    start: Bound,
+    end: Bound,
+    partitions: Iterable[int] | None,
+    timeout: float | None,
+) -> list[OffsetRange]:
+    """Look up the range of each partition that ``scan`` reads with these arguments."""
+    topics = [topics] if isinstance(topics, str) else names("topics", topics)
+    topics = list(dict.fromkeys(topics))
+    partitions = collection("partitions", partitions, "[0, 1]")
+    chosen = chosen_partitions(client.cluster(topics, timeout=timeout), topics, partitions)
+    starts = _offsets(client, chosen, start, "start", timeout)
+    ends = _offsets(client, chosen, end, "end", timeout)
+    return [OffsetRange(*one, starts[one], ends[one]) for one in chosen]
 
 
 def chosen_partitions(

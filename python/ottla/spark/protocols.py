@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
+from ottla._internal.planning.offset_range import TopicPartition as TopicPartition
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
     from ottla.schema import ColumnFormat
-
-TopicPartition = tuple[str, int]
-"""A topic's name and a partition's number."""
 
 Offsets = dict[TopicPartition, int]
 """An offset of each partition."""

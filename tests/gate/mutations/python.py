@@ -17,7 +17,7 @@ MUTATIONS = [
     ),
     Mutation(
         "spark-ranges-skip-an-offset",
-        "python/ottla/spark/planning/range_splitting.py",
+        "python/ottla/_internal/planning/range_splitting.py",
         "        start = end\n",
         "        start = end + 1\n",
     ),

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ottla._internal.planning.offset_range import INT64_MAX
 from ottla.errors import ConfigError
 from ottla.spark.protocols import TopicPartition
 
 LATEST = -1
 EARLIEST = -2
 
-INT64_MAX = 2**63 - 1
 _INT32_MAX = 2**31 - 1
 _QUOTED = 200
 

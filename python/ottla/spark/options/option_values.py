@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 
+from ottla._internal.planning.offset_range import INT64_MAX
 from ottla.errors import ConfigError
 from ottla.spark.options.secret_options import plain_names
 
@@ -17,7 +18,6 @@ KAFKA_PREFIX = "kafka."
 BOOTSTRAP_SERVERS = "kafka.bootstrap.servers"
 
 INT32_MAX = 2**31 - 1
-INT64_MAX = 2**63 - 1
 
 OptionValue = str | int | bool
 """The types that programs may use for an option, as with Spark's own ``option()``."""

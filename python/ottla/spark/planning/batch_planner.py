@@ -8,15 +8,14 @@ not exist yet.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 
+from ottla._internal.planning.offset_range import OffsetRange
+from ottla._internal.planning.range_splitting import split_ranges
+from ottla._internal.planning.read_bounds import ReadBounds, within_bounds
 from ottla.errors import ConfigError, DataLossError
-from ottla.spark.offset_range import OffsetRange
 from ottla.spark.options.offset_limits import EARLIEST, LATEST, format_partition
 from ottla.spark.options.read_options import BatchReadOptions, CommonOptions
 from ottla.spark.planning.offset_resolver import OffsetResolver, list_offsets, with_retries
-from ottla.spark.planning.pushdown import ReadBounds
-from ottla.spark.planning.range_splitting import split_ranges
 from ottla.spark.protocols import Client, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -63,26 +62,10 @@ def _plan_once(client: Client, options: BatchReadOptions, bounds: ReadBounds) ->
         end = _end_within_log(common, partition, start, end, log_end)
         ranges.append(OffsetRange(*partition, start, end, leader, partition in from_earliest))
     return split_ranges(
-        _within_bounds(client, common, ranges, bounds),
+        within_bounds(ranges, bounds, lambda spec: list_offsets(client, common, dict(spec))),
         min_partitions=common.min_partitions,
         max_records_per_partition=common.max_records_per_partition,
     )
-
-
-def _within_bounds(
-    client: Client, common: CommonOptions, ranges: list[OffsetRange], bounds: ReadBounds
-) -> list[OffsetRange]:
-    clipped = [part for one in ranges if (part := bounds.clip(one)) is not None]
-    if bounds.min_timestamp is None:
-        return clipped
-    spec = {one.topic_partition: bounds.min_timestamp for one in clipped}
-    first = list_offsets(client, common, spec)
-    # -1: no record is at or after the timestamp.
-    return [
-        replace(one, start=min(max(one.start, first[one.topic_partition]), one.end))
-        for one in clipped
-        if first[one.topic_partition] >= 0
-    ]
 
 
 def _end_within_log(

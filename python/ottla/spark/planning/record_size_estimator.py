@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+from ottla._internal.planning.offset_range import OffsetRange
 from ottla.errors import KafkaError
 from ottla.spark.clients import client_for
-from ottla.spark.offset_range import OffsetRange
 from ottla.spark.protocols import ArrowArray, Client, Scan, TopicPartition
 
 log = logging.getLogger(__name__)

@@ -11,9 +11,10 @@ import logging
 import time
 from collections.abc import Iterable
 
+from ottla._internal.planning.offset_range import OffsetRange
+from ottla._internal.planning.range_splitting import split_ranges
 from ottla.errors import DataLossError
 from ottla.spark.clients import client_for
-from ottla.spark.offset_range import OffsetRange
 from ottla.spark.options.offset_limits import (
     EARLIEST,
     LATEST,
@@ -27,7 +28,6 @@ from ottla.spark.planning.admission import TriggerDelay, limit_bytes, limit_offs
 from ottla.spark.planning.group_offsets import GroupOffsetCommitter
 from ottla.spark.planning.log_end_offsets import LogEndTracker, stale_ends
 from ottla.spark.planning.offset_resolver import OffsetResolver, list_offsets, with_retries
-from ottla.spark.planning.range_splitting import split_ranges
 from ottla.spark.planning.record_size_estimator import RecordSizeEstimator
 from ottla.spark.planning.task_packing import TaskRanges, pack_ranges
 from ottla.spark.protocols import Client, Offsets, TopicPartition

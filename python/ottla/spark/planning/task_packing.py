@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ottla.spark.offset_range import OffsetRange
+from ottla._internal.planning.offset_range import OffsetRange
+from ottla._internal.planning.range_splitting import split_range
 from ottla.spark.options.read_options import CommonOptions
-from ottla.spark.planning.range_splitting import split_range
 from ottla.spark.protocols import TopicPartition
 
 # Packing leaves at least this many tasks, or one per range if there are fewer: processing after the

@@ -16,12 +16,13 @@ from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from ottla._internal.planning.read_bounds import ReadBounds
 from ottla._internal.stderr_log import show_warnings
 from ottla.errors import ConfigError
 from ottla.spark.clients import client_for
 from ottla.spark.options.read_options import BatchReadOptions
 from ottla.spark.planning.batch_planner import plan_batch
-from ottla.spark.planning.pushdown import ReadBounds, push_filters
+from ottla.spark.planning.pushdown import push_filters
 from ottla.spark.planning.record_size_estimator import RecordSizeEstimator
 from ottla.spark.planning.task_packing import TaskRanges, pack_ranges
 from ottla.spark.reading.columns import partition_reader

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from ottla._internal.planning.offset_range import OffsetRange
 from ottla._internal.stderr_log import show_warnings
 from ottla.spark.clients import client_for, freeze_gc
-from ottla.spark.offset_range import OffsetRange
 
 if TYPE_CHECKING:
     import pyarrow as pa

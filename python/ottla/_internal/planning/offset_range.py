@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ottla.spark.protocols import TopicPartition
+INT64_MAX = 2**63 - 1
+
+TopicPartition = tuple[str, int]
+"""A topic and the number of one of its partitions."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class OffsetRange:
         A compacted or transactional topic has fewer records than offsets.
         """
         return self.end - self.start
+
+    @property
+    def bounds(self) -> tuple[str, int, int, int]:
+        """The topic, the partition, and the offsets: what ``Client.scan`` takes."""
+        return self.topic, self.partition, self.start, self.end
 
     @property
     def topic_partition(self) -> TopicPartition:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ottla.spark.offset_range import OffsetRange
+from ottla._internal.planning.offset_range import OffsetRange
 
 
 def split_ranges(
