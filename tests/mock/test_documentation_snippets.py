@@ -93,6 +93,9 @@ EXPECTED = {
         values=(b'{"amount": 3}', b"not JSON", b'{"amount": 4}'),
     ),
     ("docs/guides/consume.md", 3): Expected(r"None {\('orders', 0\): OffsetAndMetadata\(offset=3"),
+    ("docs/guides/failing-records.md", 0): Expected(r"^\[b'one', b'three', b'two'\] 2.0$"),
+    ("docs/guides/failing-records.md", 1): Expected("^2$"),
+    ("docs/guides/failing-records.md", 2): Expected(r"^\[b'one', b'two', b'three'\]$"),
     ("docs/guides/groups.md", 0): Expected(
         r"assigned \[\('orders', 0\)\]\n(?s:.*)None b'three'", endless=True
     ),
