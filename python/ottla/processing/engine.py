@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -19,9 +19,10 @@ from ottla import errors
 from ottla._core import OffsetAndMetadata, Record
 from ottla._internal.steps import Steps, abort, commit, commit_starts
 from ottla.processing.failed_records import FailedRecords
+from ottla.processing.failed_writes import FailedWrites
 from ottla.processing.failure_log import FailureLog
 from ottla.processing.held_records import HeldRecords, Item, Partition
-from ottla.processing.letter_headers import Origin, describe, headers_of, own_headers, read_origin
+from ottla.processing.letter_headers import Origin, own_headers, read_origin
 from ottla.processing.processing_metrics import ProcessingMetrics
 from ottla.processing.retry_policy import RetryPolicy
 
@@ -71,13 +72,11 @@ class Engine:
     ) -> None:
         self._settings, self._policy = settings, settings.policy
         self._consumer, self._producer = consumer, producer
-        self._send, self._sleep = send, sleep
+        self._sleep = sleep
         self._held = HeldRecords(consumer)
         self._handled: dict[Partition, OffsetAndMetadata] = {}
         # In place of headers, where records wait in their own partition.
         self._attempts: dict[Partition, tuple[int, int]] = {}
-        # Records that are too large for their retry topic, by topic, partition and offset.
-        self._too_large: set[tuple[str, int, int]] = set()
         self._roots = {
             retry: (topic, delay)
             for topic in settings.topics
@@ -88,6 +87,16 @@ class Engine:
         self._log = FailureLog(_logger)
         self._aborted = 0
         self._counts = {"attempt": 0, "failure": 0, "retry": 0, "dead-letter": 0}
+        roots = {retry: topic for retry, (topic, _) in self._roots.items()}
+        self._writes = FailedWrites(
+            self._policy,
+            roots,
+            send,
+            settings.describe,
+            self._log,
+            self._counts,
+            is_transactional=settings.exactly_once,
+        )
         self.attempt = 0
 
     @property
@@ -275,58 +284,17 @@ class Engine:
         return True
 
     def _settle(self, partition: Partition, item: Item, error: Exception) -> Steps:
-        polled, attempts = item.polled, item.origin.attempts + 1
-        root = self._roots.get(polled.topic, (polled.topic, 0.0))[0]
-        failure = describe(error, self._settings.describe)
-        place = (polled.topic, polled.partition, polled.offset)
-        is_retried = self._policy.action(error) == "retry" and attempts <= len(self._policy.delays)
-        self._counts["failure"] += 1
-        where = f"{item.origin.topic}-{item.origin.partition} at offset {item.origin.offset}"
-        text = f"the record of {where} failed (attempt {attempts}): {failure.exception}"
-        text = f"{text}: {failure.message}"
-        what = f"records of {root} that fail with {failure.exception}"
-        origin = replace(item.origin, attempts=attempts, group=self._policy.group, retry_at=None)
-        if is_retried and self._policy.is_in_place:
-            delay = self._policy.delays[attempts - 1]
-            self._wait_in_place(partition, polled.offset, attempts, delay)
-            self._log.failed(what, f"{text}; its partition waits for {delay:g} s")
-            return False
-        if is_retried and place not in self._too_large:
-            topic = self._policy.retry_topics(root)[attempts - 1]
-            at = round((time.time() + self._policy.delays[attempts - 1]) * 1000)
-            try:
-                yield from self._send_to(topic, item, replace(origin, retry_at=at), failure)
-            except errors.RecordTooLargeError:
-                self._too_large.add(place)
-                if self._settings.exactly_once:
-                    # The transaction can only be aborted; the record is handled once more.
-                    self._counts["failure"] -= 1
-                    return False
-            else:
-                self._counts["retry"] += 1
-                self._log.failed(what, f"{text}; it was written to {topic}")
-                return True
-        topic = self._policy.dead_letters(root)
-        if place in self._too_large:
-            failure = replace(failure, message=f"too large for its retry topic; {failure.message}")
-        try:
-            yield from self._send_to(topic, item, origin, failure)
-        except errors.RecordTooLargeError as refused:
-            raise errors.RecordTooLargeError(
-                f"the record of {where} failed and is too large for {topic}: raise its "
-                f"max.message.bytes, or max.request.size of the processor; {refused}"
-            ) from error
-        self._too_large.discard(place)
-        self._counts["dead-letter"] += 1
-        self._log.failed(what, f"{text}; it was written to {topic}")
-        return True
-
-    def _send_to(self, topic: str, item: Item, origin: Origin, failure: Any) -> Steps:
-        record = item.polled
-        headers = headers_of(record.headers, origin, failure)
-        yield partial(self._send, topic, record.value, record.key, headers=headers)
+        attempts = item.origin.attempts + 1
+        is_retried = self._policy.is_retried(error, attempts)
+        if not (is_retried and self._policy.is_in_place):
+            return (yield from self._writes.write(item, error))
+        delay = self._policy.delays[attempts - 1]
+        self._wait_in_place(partition, item.polled.offset, attempts, delay)
+        self._writes.report(item, error, f"its partition waits for {delay:g} s")
+        return False
 
     def _wait_in_place(self, where: Partition, offset: int, attempts: int, delay: float) -> None:
+        self._counts["failure"] += 1
         self._counts["retry"] += 1
         self._attempts[where] = (offset, attempts)
         self._held.wait(where, offset, delay)

@@ -70,6 +70,10 @@ class RetryPolicy:
         """Return what follows from an exception of a handler."""
         return next(self.actions[each] for each in type(error).__mro__ if each in self.actions)
 
+    def is_retried(self, error: Exception, attempts: int) -> bool:
+        """Return whether a record that failed this often is to be handled once more."""
+        return self.action(error) == "retry" and attempts <= len(self.delays)
+
     def retry_topics(self, topic: str) -> list[str]:
         """Return the retry topics of a topic, by attempt; none if records wait in place."""
         if self.is_in_place:
