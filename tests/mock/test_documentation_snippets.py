@@ -143,7 +143,8 @@ EXPECTED = {
     ("docs/guides/schemas.md", 13): Expected(
         r"^\[{'id': 1, 'reason': 'broken'}, {'id': 2, 'reason': None}, {'id': 3, 'reason': None}\]$"
     ),
-    ("docs/guides/schemas.md", 15): Expected('^"long"$'),
+    ("docs/guides/schemas.md", 14): Expected("^order 7\npayment 12$"),
+    ("docs/guides/schemas.md", 16): Expected('^"long"$'),
     **{("docs/guides/security.md", number): Expected(connects=False) for number in range(9)},
     ("docs/guides/share-groups.md", 0): Expected("^1 b'three'", endless=True, share_group=True),
     ("docs/guides/share-groups.md", 1): Expected(

@@ -23,6 +23,7 @@ mod lookup_cache;
 mod management;
 mod references;
 mod registry_lookup;
+mod rules;
 mod settings;
 mod subject_filter;
 mod transport;
@@ -209,9 +210,12 @@ impl SchemaRegistry {
         let key = Key::Registered(subject.into(), schema.clone(), normalize);
         let registered = async {
             let mut document = self.transport.call(&call, deadline, document::registered(schema)).await?;
-            if document.version.is_none() {
-                // Most registries return the id alone.
-                document.version = self.registered_version(subject, schema, normalize, deadline).await;
+            if document.version.is_none()
+                && let Some(entry) = self.registered_entry(subject, schema, normalize, deadline).await
+            {
+                // Most registries return the id alone, and rules may be those of the version before.
+                document.version = entry.version;
+                document.rules.clone_from(&entry.schema.rules);
             }
             document.subject = Some(subject.into());
             self.resolved(document, None, deadline).await
@@ -289,8 +293,8 @@ impl SchemaRegistry {
     ) -> Result<Found<Arc<SchemaEntry>>> {
         let size = document.size();
         let references = references::resolve(self, &document.references, deadline).await?;
-        let Document { subject, version, id, guid, schema_type, text, references: names } = document;
-        let schema = Arc::new(RegisteredSchema { schema_type, text, references });
+        let Document { subject, version, id, guid, schema_type, text, references: names, rules } = document;
+        let schema = Arc::new(RegisteredSchema { schema_type, text, references, rules });
         let entry = SchemaEntry { subject, version, id, guid, references: names, schema };
         Ok(Found { value: Arc::new(entry), size, ttl })
     }

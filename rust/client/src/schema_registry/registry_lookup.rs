@@ -123,6 +123,10 @@ impl SchemaLookup for RegistryLookup {
         }
     }
 
+    fn ignored_rules(&self) -> &[String] {
+        &self.registry.config().ignored_rules
+    }
+
     fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>> {
         Box::pin(async move {
             if let Some(schema) = self.registry.cached(id) {
@@ -157,7 +161,12 @@ impl SchemaLookup for RegistryLookup {
             let deadline = deadline(self.registry.config().default_api_timeout);
             let references = references::resolve(&self.registry, &schema.references, deadline).await?;
             let NewSchema { schema_type, text, .. } = schema;
-            Ok(Arc::new(RegisteredSchema { schema_type: *schema_type, text: Arc::clone(text), references }))
+            Ok(Arc::new(RegisteredSchema {
+                schema_type: *schema_type,
+                text: Arc::clone(text),
+                references,
+                rules: Vec::new(),
+            }))
         })
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ottla_schema::{Header, NewSchema, RegisteredSchema, SchemaId, WireFormat};
+use ottla_schema::{NewSchema, RegisteredSchema, SchemaId, WireFormat};
 
 use crate::environment::BoxFuture;
 use crate::error::{Error, Kind, Result};
@@ -55,6 +55,11 @@ pub trait SchemaLookup: Debug + Send + Sync {
         Ok(())
     }
 
+    /// The names of rules without which values are right, by the configuration.
+    fn ignored_rules(&self) -> &[String] {
+        &[]
+    }
+
     /// Returns the schema with an id. An error means that it is not known whether there is one.
     fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>>;
 
@@ -89,9 +94,4 @@ pub(super) async fn named_schema(lookup: &dyn SchemaLookup, id: SchemaId) -> Res
             Err(Error::new(Kind::Schema, format!("schema {id}: {reason}")).schema(None, Some(id), None))
         }
     }
-}
-
-/// The subject of keys or values: the given one, or that of the topic.
-pub(super) fn subject_of(given: Option<&str>, topic: &str, header: Header) -> String {
-    given.map_or_else(|| format!("{topic}-{}", header.column()), str::to_owned)
 }

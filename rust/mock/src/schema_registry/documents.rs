@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use super::contract::Contract;
 use super::failure::RegistryFailure;
 use super::schemas::{RegistryReference, Schema, SchemaDocument};
 use super::state::{StoredSchema, Which};
@@ -33,6 +34,7 @@ pub(super) fn schema_of(bytes: &Bytes) -> Result<SchemaDocument, RegistryFailure
         schema_type: schema_type.to_owned(),
         text: text.to_owned(),
         references: references.collect::<Option<_>>().ok_or_else(invalid)?,
+        contract: Contract::of(&document)?,
     })
 }
 
@@ -47,6 +49,7 @@ pub(super) fn by_id(schema: &Schema) -> Value {
     let Schema { guid, document, .. } = schema;
     let mut found = json!({"schema": document.text, "guid": guid});
     add_type(&mut found, &document.schema_type, &document.references);
+    document.contract.add_to(&mut found);
     found
 }
 
@@ -60,6 +63,7 @@ pub(super) fn in_subject(schema: &StoredSchema) -> Value {
         "schema": schema.text,
     });
     add_type(&mut found, &schema.schema_type, &schema.references);
+    schema.contract.add_to(&mut found);
     found
 }
 

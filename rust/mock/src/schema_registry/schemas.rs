@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
+use super::contract::Contract;
 use super::failure::RegistryFailure;
 
 /// A reference to another schema.
@@ -26,10 +27,11 @@ pub(super) struct SchemaDocument {
     pub(super) schema_type: String,
     pub(super) text: String,
     pub(super) references: Vec<RegistryReference>,
+    pub(super) contract: Contract,
 }
 
 impl SchemaDocument {
-    /// Whether both are one schema. In JSON, white space does not count.
+    /// Whether a request with `self` is about the schema `other`. In JSON, white space does not count.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
         let is_same_text = || match self.schema_type.as_str() {
@@ -39,7 +41,10 @@ impl SchemaDocument {
                     || parse(&self.text).is_some_and(|one| Some(one) == parse(&other.text))
             }
         };
-        self.schema_type == other.schema_type && self.references == other.references && is_same_text()
+        self.schema_type == other.schema_type
+            && self.references == other.references
+            && self.contract.matches(&other.contract)
+            && is_same_text()
     }
 
     /// What two ways to write a schema have in common: white space, the order of keys and of references do not count,
@@ -65,8 +70,12 @@ impl SchemaDocument {
 
     /// A GUID that depends on the schema alone, as Confluent's.
     fn guid(&self) -> String {
-        let Self { schema_type, text, references } = self;
-        let whole = digest(&SHA256, format!("{schema_type}\n{references:?}\n{text}").as_bytes());
+        let Self { schema_type, text, references, contract } = self;
+        let mut identity = format!("{schema_type}\n{references:?}\n{text}");
+        if *contract != Contract::default() {
+            identity.push_str(&format!("{contract:?}"));
+        }
+        let whole = digest(&SHA256, identity.as_bytes());
         let mut out = String::new();
         for (at, byte) in whole.as_ref().iter().take(16).enumerate() {
             if matches!(at, 4 | 6 | 8 | 10) {
@@ -107,7 +116,10 @@ pub(super) struct Schemas {
 
 impl Schemas {
     pub(super) fn find(&self, document: &SchemaDocument) -> Option<Arc<Schema>> {
-        self.known.iter().find(|schema| schema.document.is_same(document)).cloned()
+        let is_it = |schema: &&Arc<Schema>| {
+            document.contract == schema.document.contract && document.is_same(&schema.document)
+        };
+        self.known.iter().find(is_it).cloned()
     }
 
     pub(super) fn add(&mut self, document: SchemaDocument) -> Arc<Schema> {

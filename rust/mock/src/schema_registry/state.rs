@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use super::contract::Contract;
 use super::failure::RegistryFailure;
 use super::levels::Levels;
 use super::modes::Modes;
@@ -31,6 +32,8 @@ pub struct StoredSchema {
     pub text: String,
     /// The references.
     pub references: Vec<RegistryReference>,
+    /// Metadata and rules.
+    pub contract: Contract,
 }
 
 #[derive(Debug, Clone)]
@@ -106,7 +109,7 @@ impl RegistryState {
     pub(super) fn register(
         &mut self,
         subject: &str,
-        document: SchemaDocument,
+        mut document: SchemaDocument,
     ) -> Result<StoredSchema, RegistryFailure> {
         self.validate(&document)?;
         if let Some(version) = self.alive_version(subject, &document) {
@@ -114,6 +117,9 @@ impl RegistryState {
         }
         if self.strict.contains(subject) && self.listed(subject, Listed::Alive).next().is_some() {
             return Err(RegistryFailure::incompatible(subject, &["the subject refuses changes".to_owned()]));
+        }
+        if let Some(latest) = self.listed(subject, Listed::Alive).last() {
+            document.contract = document.contract.or(&latest.schema.document.contract);
         }
         let schema = self.schemas.find(&document).unwrap_or_else(|| self.schemas.add(document));
         let versions = self.subjects.entry(subject.to_owned()).or_default();
@@ -126,7 +132,7 @@ impl RegistryState {
     }
 
     fn alive_version(&self, subject: &str, document: &SchemaDocument) -> Option<&Version> {
-        self.listed(subject, Listed::Alive).find(|version| version.schema.document.is_same(document))
+        self.listed(subject, Listed::Alive).find(|version| document.is_same(&version.schema.document))
     }
 
     /// Makes a subject refuse schemas that differ from its latest version, or accept all again.
@@ -192,7 +198,9 @@ impl RegistryState {
         self.versions(subject, listed)?;
         self.validate(document)?;
         let is_same = |known: &SchemaDocument| {
-            known.is_same(document) || (normalize && known.normalized() == document.normalized())
+            let is_normal =
+                || document.contract.matches(&known.contract) && known.normalized() == document.normalized();
+            document.is_same(known) || (normalize && is_normal())
         };
         let found = self.listed(subject, listed).find(|it| is_same(&it.schema.document));
         found.map(|it| stored(subject, it)).ok_or_else(RegistryFailure::no_schema)
@@ -218,7 +226,7 @@ impl RegistryState {
 }
 
 fn stored(subject: &str, Version { number, global_id, schema, .. }: &Version) -> StoredSchema {
-    let SchemaDocument { schema_type, text, references } = &schema.document;
+    let SchemaDocument { schema_type, text, references, contract } = &schema.document;
     StoredSchema {
         subject: subject.to_owned(),
         version: *number,
@@ -228,5 +236,6 @@ fn stored(subject: &str, Version { number, global_id, schema, .. }: &Version) ->
         schema_type: schema_type.clone(),
         text: text.clone(),
         references: references.clone(),
+        contract: contract.clone(),
     }
 }

@@ -7,14 +7,16 @@ mod encoding;
 mod formats;
 mod json_inference;
 mod limits_arg;
+mod objects;
 mod printed_text;
 mod registry_arg;
 mod schema_arg;
+mod subject_strategy;
 
 pub(crate) use arrow_type::ArrowType;
-pub(crate) use column_format::{ColumnFormat, batch_encoders, typed_columns};
+pub(crate) use column_format::{ColumnFormat, batch_encoders, field_value, typed_columns};
 pub(crate) use decode_mode::DeadLettersCore;
-pub(crate) use encoding::{BatchEncoders, encode_object};
+pub(crate) use encoding::BatchEncoders;
 pub(crate) use formats::{Avro, Json, Protobuf};
 pub(crate) use json_inference::infer_json;
 pub(crate) use limits_arg::{check_schema_limits, schema_limit_rows};
