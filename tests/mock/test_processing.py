@@ -419,3 +419,28 @@ def test_messages_are_bounded_and_without_credentials() -> None:
     assert failure.message.startswith("https://***@host/ Authorization: Bearer *** {'api_key': ***")
     for secret in ("pass", "abc", "k1", "t2"):
         assert secret not in failure.message
+
+
+def test_a_record_with_odd_headers_in_a_retry_topic_is_handled(
+    mock_cluster: MockCluster, topic: str, kind: Any
+) -> None:
+    """It waits for the delay of its topic at most, and its own place stands for an unknown one."""
+    name = "orders.retry.200ms"
+    mock_cluster.create_topic(name, partitions=1)
+    far = str(int(time.time() * 1000) + 10**9).encode()
+    headers: list[list[tuple[str, bytes | None]]] = [
+        [],
+        [("topic", b"orders"), ("partition", b"-1"), ("offset", b"x"), ("retry.at", far)],
+        [("topic", None), ("attempts", b"9" * 30), ("retry.at", b"\xff")],
+    ]
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        for each in headers:
+            producer.send(name, b"odd", headers=[(PREFIX + one, data) for one, data in each])
+    seen: list[Any] = []
+    processor = make(kind, mock_cluster, seen.append, retry_delays=[0.2])
+    run_until(processor, lambda: len(seen) == 3)
+    assert [(each.topic, each.partition, each.offset) for each in seen] == [
+        (name, 0, 0),
+        (name, 0, 1),
+        (name, 0, 2),
+    ]
