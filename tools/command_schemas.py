@@ -39,6 +39,7 @@ from ottla.cli.brokers import BrokerDocument
 from ottla.cli.completion import Completion
 from ottla.cli.configs.diff import ConfigsDiffDocument
 from ottla.cli.consume.output import JsonRecord
+from ottla.cli.dead_letters.listing import LetterGroup
 from ottla.cli.doctor import DoctorReport
 from ottla.cli.features import FeaturesDescriptionDocument
 from ottla.cli.groups.all_lags import GroupLag
@@ -78,6 +79,7 @@ _ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 CHANGES = {
     "acls": "create delete",
     "configs": "set unset",
+    "dead-letters": "replay",
     "features": "update",
     "groups": "clone delete delete-offsets remove-members reset",
     "quorum": "add-voter remove-voter",
@@ -98,6 +100,7 @@ DOCUMENTS: dict[str, Any] = {
     "configs diff": ConfigsDiffDocument,
     "console": ConsoleAddress,
     "consume": JsonRecord,
+    "dead-letters list": list[LetterGroup],
     "doctor": DoctorReport,
     "error": Message,
     "features list": FeaturesDescriptionDocument,

@@ -3,17 +3,19 @@
     ottla.prometheus.render({"orders": producer, "billing": consumer})
 
 Names are those of the Java client with the prefix ``kafka_producer_``, ``kafka_consumer_`` or
-``kafka_client_``. Invariant: all samples of a metric follow one HELP and TYPE line.
+``kafka_client_``; those of ``ottla.processing`` have ``kafka_processor_``. Invariant: all samples
+of a metric follow one HELP and TYPE line.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from ottla._core import AsyncClient, AsyncProducer, Client, Producer
 from ottla._core import ConsumerBase as _ConsumerBase
@@ -24,6 +26,9 @@ __all__ = ["CONTENT_TYPE", "MeasuredClient", "render"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """The content type of the response to a scrape."""
+
+if TYPE_CHECKING:
+    from ottla.processing.processor_base import ProcessorBase
 
 MeasuredClient = Client | AsyncClient | Producer | AsyncProducer | _ConsumerBase
 """Any client, producer or consumer."""
@@ -45,13 +50,13 @@ class _Family:
     samples: list[tuple[Mapping[str, str], float]] = field(default_factory=list)
 
 
-def render(clients: Mapping[str, MeasuredClient]) -> str:
+def render(clients: Mapping[str, MeasuredClient | ProcessorBase]) -> str:
     """Return the metrics of clients as text, without waiting.
 
     Values that were not measured yet, and clients that were closed, are left out.
 
     Args:
-        clients: the clients, each by the value of its label ``client_id``.
+        clients: the clients or processors, each by the value of its label ``client_id``.
 
     Returns:
         The text of a response with the content type ``CONTENT_TYPE``. Samples have the labels
@@ -59,9 +64,12 @@ def render(clients: Mapping[str, MeasuredClient]) -> str:
     """
     families: dict[str, _Family] = {}
     for client_id, client in clients.items():
-        prefix = _prefix(client)
         try:
-            samples = list(_samples(client))
+            if _is_processor(client):
+                prefix, samples = "kafka_processor", list(_processed(client))
+            else:
+                measured = cast("MeasuredClient", client)
+                prefix, samples = _prefix(measured), list(_samples(measured))
         except ClosedError:
             continue
         for name, text, labels, value in samples:
@@ -79,6 +87,20 @@ def _prefix(client: MeasuredClient) -> str:
     if isinstance(client, (Producer, AsyncProducer)):
         return "kafka_producer"
     return "kafka_consumer" if isinstance(client, _ConsumerBase) else "kafka_client"
+
+
+def _is_processor(client: object) -> TypeGuard[ProcessorBase]:
+    # Without an import: whoever has a processor has imported its module.
+    module = sys.modules.get("ottla.processing.processor_base")
+    return module is not None and isinstance(client, module.ProcessorBase)
+
+
+def _processed(client: ProcessorBase) -> Iterator[tuple[str, str, dict[str, str], float]]:
+    from ottla.processing.processing_metrics import ProcessingMetrics
+
+    texts = _help(ProcessingMetrics)
+    for name, value in _items(client.metrics()):
+        yield name, texts[name], {}, value
 
 
 def _samples(client: MeasuredClient) -> Iterator[tuple[str, str, dict[str, str], float]]:

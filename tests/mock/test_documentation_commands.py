@@ -124,6 +124,7 @@ def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
         path.write_text(text, encoding="utf-8")
     (tmp_path / "bin" / "ottla").chmod(0o755)
     mock_cluster.create_topic("orders", partitions=3)
+    mock_cluster.create_topic("orders.dead-letters", partitions=1)
     for partition in range(3):
         mock_cluster.append("orders", partition, [b"%d" % n for n in range(100)])
     mock_cluster.append_in_transaction("orders", 2, 99, [b"hanging"])

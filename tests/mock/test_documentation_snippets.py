@@ -97,6 +97,9 @@ EXPECTED = {
     ("docs/guides/frames.md", 1): Expected(r"shape: \(2, 1\)(?s:.*)┆? 1.02 "),
     ("docs/guides/frames.md", 2): Expected(r"^\[\(0, 3\)\]\n\[\(b'two',\)\]$"),
     ("docs/guides/frames.md", 3): Expected(r"^3 int64\[pyarrow\]$"),
+    ("docs/guides/failing-records.md", 0): Expected(r"^\[b'one', b'three', b'two'\] 2.0$"),
+    ("docs/guides/failing-records.md", 1): Expected("^2$"),
+    ("docs/guides/failing-records.md", 2): Expected(r"^\[b'one', b'two', b'three'\]$"),
     ("docs/guides/groups.md", 0): Expected(
         r"assigned \[\('orders', 0\)\]\n(?s:.*)None b'three'", endless=True
     ),

@@ -16,13 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ottla._core import AsyncProducer, Consumer, Producer
 from ottla._internal.arguments import mapping, names
 from ottla._internal.async_consumer import AsyncConsumer
-from ottla._internal.transform_steps import (
-    StopFlag,
-    Transformation,
-    TransformSummary,
-    await_all,
-    call_all,
-)
+from ottla._internal.steps import await_all, call_all
+from ottla._internal.transform_steps import StopFlag, Transformation, TransformSummary
 from ottla.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The steps of ``transform`` and ``transform_async``: one generator, which yields calls.
 
-``call_all`` makes the calls, ``await_all`` awaits them too. Invariants: the records that a function
+Invariants: the records that a function
 returns and the offsets of the records that it was given are committed in one transaction, or not at
 all. A transaction that failed is repeated from the committed offsets. An exception of the function
 commits nothing.
@@ -8,17 +8,17 @@ commits nothing.
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 from ottla import errors
 from ottla._internal.arguments import integer
+from ottla._internal.steps import Steps, abort, commit, commit_starts
 
-__all__ = ["StopFlag", "TransformSummary", "Transformation", "await_all", "call_all"]
+__all__ = ["StopFlag", "TransformSummary", "Transformation"]
 
 _logger = logging.getLogger("ottla.transform")
 
@@ -29,8 +29,6 @@ _ATTEMPTS = 10
 _PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 
 Function = Callable[[Any], Any]
-Step = Callable[[], Any]
-Steps = Generator[Step, Any, Any]
 
 
 class StopFlag(Protocol):
@@ -108,20 +106,8 @@ class Transformation:
         return self._summary
 
     def commit_starts(self, partitions: Sequence[tuple[str, int]]) -> Steps:
-        """Commit the positions of partitions without a committed offset.
-
-        Otherwise the position would be determined anew after an abort or a crash, and with
-        ``auto.offset.reset=latest`` the records of the failed transaction would be skipped.
-        """
-        if not partitions:
-            return
-        committed = yield partial(self._consumer.committed, *partitions)
-        starts = {}
-        for partition in partitions:
-            if committed[partition] is None:
-                starts[partition] = yield partial(self._consumer.position, *partition)
-        if starts:
-            yield partial(self._consumer.commit, starts)
+        """Commit the positions of partitions without a committed offset."""
+        yield from commit_starts(self._consumer, partitions)
 
     def _transaction(self, polled: Any) -> Steps:
         self._producer.begin_transaction()
@@ -129,10 +115,10 @@ class Transformation:
             counts = yield from self._process(polled)
             offsets = partial(self._producer.send_offsets_to_transaction, None, self._consumer)
             yield offsets
-            yield from self._commit()
+            yield from commit(self._producer, _logger)
         except BaseException as error:
             if not getattr(error, "fatal", False):
-                yield from self._abort()
+                yield from abort(self._producer, _logger)
             raise
         self._summary.records += counts[0]
         self._summary.outputs += counts[1]
@@ -152,25 +138,6 @@ class Transformation:
         if returned is not None:
             yield partial(self._producer.send_batch, self._output, returned)
         return batch.num_rows, int(returned is not None)
-
-    def _commit(self) -> Steps:
-        while True:
-            try:
-                yield self._producer.commit_transaction
-            except errors.TimeoutError as error:
-                # The commit continues; its outcome must be known before the next poll.
-                _logger.warning("waiting for the commit: %s", error)
-            else:
-                return
-
-    def _abort(self) -> Steps:
-        try:
-            yield self._producer.abort_transaction
-        except errors.KafkaError as error:
-            if error.fatal:
-                raise
-            # The exception that caused the abort is raised, and says more.
-            _logger.warning("aborting the transaction failed: %s", error)
 
     def _rewind(self) -> Steps:
         partitions = self._consumer.assignment()
@@ -198,34 +165,3 @@ def _output(output: Any) -> dict[str, Any]:
     if isinstance(output, dict):
         return output
     return {"value": output}
-
-
-def call_all(steps: Steps) -> Any:
-    """Make the calls that the steps yield."""
-    result: Any = None
-    error: BaseException | None = None
-    while True:
-        try:
-            step = steps.send(result) if error is None else steps.throw(error)
-        except StopIteration as done:
-            return done.value
-        try:
-            result, error = step(), None
-        except BaseException as raised:  # noqa: BLE001 - the steps handle it
-            result, error = None, raised
-
-
-async def await_all(steps: Steps) -> Any:
-    """Make the calls that the steps yield, and await them."""
-    result: Any = None
-    error: BaseException | None = None
-    while True:
-        try:
-            step = steps.send(result) if error is None else steps.throw(error)
-        except StopIteration as done:
-            return done.value
-        try:
-            made = step()
-            result, error = (await made if inspect.isawaitable(made) else made), None
-        except BaseException as raised:  # noqa: BLE001 - the steps handle it
-            result, error = None, raised

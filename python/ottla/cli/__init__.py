@@ -1,6 +1,7 @@
 """The command line: ``ottla topology | doctor | produce | consume | watch | console``, and the
 commands that manage a cluster: ``ottla topics | groups | offsets | configs | brokers | quorum |
-features | acls | users | quotas | tokens | transactions``, and ``registry`` for a schema registry.
+features | acls | users | quotas | tokens | transactions | dead-letters``, and ``registry`` for a
+schema registry.
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
 
@@ -54,6 +55,7 @@ _COMMANDS = {
     "quotas": "quotas",
     "tokens": "tokens",
     "transactions": "transactions",
+    "dead-letters": "dead_letters",
     "registry": "registry",
     "profiles": "profile_list",
     "schema": "schema",

@@ -191,9 +191,19 @@ def put(config: dict[str, Any], key: str, value: Any) -> None:
     config[key] = value
 
 
-def connect(arguments: argparse.Namespace, timeout: float | None = None) -> Client:
-    """Return a connected client of the cluster that the arguments name."""
-    config = configuration(arguments)
+def connect(
+    arguments: argparse.Namespace,
+    timeout: float | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Client:
+    """Return a connected client of the cluster that the arguments name.
+
+    Args:
+        arguments: the arguments of the command.
+        timeout: as for ``Client``.
+        defaults: configuration that the arguments may replace.
+    """
+    config = {**(defaults or {}), **configuration(arguments)}
     with report_waiting(lambda: f"a response from {servers_of(config)}"):
         return Client(config=config, timeout=timeout)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 from ottla._internal.text import duration
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
@@ -31,3 +33,12 @@ def elapsed(seconds: float) -> str:
     if seconds < 0.99995:
         return f"{seconds * 1e3:.1f} ms"
     return f"{seconds:.1f} s" if seconds < 59.95 else duration(seconds)
+
+
+def iso_time(milliseconds: int) -> str:
+    """Return a record's timestamp in UTC, to the second; beyond the year 9999, the number."""
+    try:
+        at = datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
+    return at.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

@@ -1,0 +1,146 @@
+"""A dead letter: where its record is from and why it failed, as the headers of several tools say.
+
+Invariants: a header that is malformed is as good as absent; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["REPLAY", "Letter", "read_letter"]
+
+REPLAY = "__ottla.replay."
+"""The prefix of the headers of a replayed record."""
+
+# The names of topic, partition, offset, timestamp, exception, message and group, by tool.
+_TOOLS: tuple[tuple[str, Sequence[str]], ...] = (
+    (
+        "__ottla.errors.",
+        ("topic", "partition", "offset", "timestamp", "exception", "message", "group"),
+    ),
+    (
+        "__connect.errors.",
+        (
+            "topic",
+            "partition",
+            "offset",
+            "",
+            "exception.class.name",
+            "exception.message",
+            "connector.name",
+        ),
+    ),
+    (
+        "kafka_dlt-",
+        (
+            "original-topic",
+            "original-partition",
+            "original-offset",
+            "original-timestamp",
+            "exception-fqcn",
+            "exception-message",
+            "original-consumer-group",
+        ),
+    ),
+)
+_PREFIXES = (*(prefix for prefix, _ in _TOOLS), REPLAY)
+# Spring also adds this one, and writes numbers as big-endian bytes.
+_BINARY = "kafka_dlt-"
+
+Headers = Sequence[tuple[str, "bytes | None"]]
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A dead letter.
+
+    Attributes:
+        topic: the topic of dead letters.
+        partition: its partition there.
+        offset: its offset there.
+        timestamp: its timestamp there, in milliseconds since 1970.
+        origin: the topic that the record was first read from; None if no header says it.
+        origin_partition: the partition there.
+        origin_offset: the offset there.
+        origin_timestamp: the record's timestamp there.
+        exception: the class of the exception.
+        message: its text.
+        group: the group or the connector that failed.
+        replays: whether the record was a replay already.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    origin: str | None
+    origin_partition: int | None
+    origin_offset: int | None
+    origin_timestamp: int | None
+    exception: str | None
+    message: str | None
+    group: str | None
+    is_replay: bool
+    key: bytes | None = field(repr=False)
+    value: bytes | None = field(repr=False)
+    headers: Headers = field(repr=False)
+    """The record's own headers."""
+
+    @property
+    def reason(self) -> str:
+        """The exception's class, or else its text with numbers as ``#``."""
+        return self.exception or re.sub(r"\d+", "#", self.message or "unknown")[:200]
+
+
+def read_letter(row: Sequence[object]) -> Letter:
+    """Return a dead letter from key, value, topic, partition, offset, timestamp and headers."""
+    key, value, topic, partition, offset, timestamp, given = row
+    headers: Headers = given or ()  # type: ignore[assignment]
+    found = {name: data for name, data in headers if data is not None}
+    texts: Mapping[str, str | None] = {}
+    numbers: Mapping[str, int | None] = {}
+    for prefix, names in _TOOLS:
+        if any(name.startswith(prefix) for name in found):
+            fields = ("topic", "partition", "offset", "timestamp", "exception", "message", "group")
+            data = {
+                each: found.get(prefix + name) for each, name in zip(fields, names, strict=True)
+            }
+            texts = {name: _text(data[name]) for name in ("topic", "exception", "message", "group")}
+            numbers = {
+                name: _number(data[name], is_binary=prefix == _BINARY)
+                for name in ("partition", "offset", "timestamp")
+            }
+            break
+    return Letter(
+        topic,  # type: ignore[arg-type]
+        partition,  # type: ignore[arg-type]
+        offset,  # type: ignore[arg-type]
+        timestamp,  # type: ignore[arg-type]
+        texts.get("topic") or None,
+        numbers.get("partition"),
+        numbers.get("offset"),
+        numbers.get("timestamp"),
+        texts.get("exception"),
+        texts.get("message"),
+        texts.get("group"),
+        any(name.startswith(REPLAY) for name in found),
+        key,  # type: ignore[arg-type]
+        value,  # type: ignore[arg-type]
+        [(name, data) for name, data in headers if not name.startswith(_PREFIXES)],
+    )
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode(errors="replace")
+
+
+def _number(data: bytes | None, *, is_binary: bool) -> int | None:
+    if data is None:
+        return None
+    if is_binary:
+        number = int.from_bytes(data, "big", signed=True) if len(data) in {4, 8} else -1
+    else:
+        number = int(data) if re.fullmatch(rb"[0-9]{1,18}", data) else -1
+    return number if number >= 0 else None

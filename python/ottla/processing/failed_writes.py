@@ -1,0 +1,121 @@
+"""Writes records that failed to their retry topic or to the dead letters.
+
+Invariant: a record that no topic takes is an error that ends the run; it is never dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ottla import errors
+from ottla._internal.steps import Steps
+from ottla.processing.failure_log import FailureLog
+from ottla.processing.held_records import Item
+from ottla.processing.letter_headers import Failure, Origin, describe, headers_of
+from ottla.processing.retry_policy import RetryPolicy
+
+__all__ = ["FailedWrites"]
+
+
+class FailedWrites:
+    """Writes failed records.
+
+    Args:
+        policy: the topics and delays.
+        roots: the topic whose records are in a retry topic, by retry topic.
+        send: sends a record and waits until it is acknowledged.
+        text: makes the message of an exception.
+        log: reports failures.
+        counts: counts failures, retries and dead letters.
+        is_transactional: whether a write that fails aborts a transaction.
+    """
+
+    def __init__(
+        self,
+        policy: RetryPolicy,
+        roots: Mapping[str, str],
+        send: Callable[..., Any],
+        text: Callable[[BaseException], str],
+        log: FailureLog,
+        counts: dict[str, int],
+        *,
+        is_transactional: bool,
+    ) -> None:
+        self._policy, self._roots = policy, roots
+        self._send, self._text, self._log, self._counts = send, text, log, counts
+        self._is_transactional = is_transactional
+        # Records that are too large for their retry topic, by topic, partition and offset.
+        self._too_large: set[tuple[str, int, int]] = set()
+
+    def write(self, item: Item, error: Exception) -> Steps:
+        """Write a record; return False if the transaction must be aborted and repeated."""
+        attempts = item.origin.attempts + 1
+        origin = replace(item.origin, attempts=attempts, group=self._policy.group, retry_at=None)
+        failure = describe(error, self._text)
+        place = (item.polled.topic, item.polled.partition, item.polled.offset)
+        topic = None
+        if self._policy.is_retried(error, attempts) and place not in self._too_large:
+            topic = yield from self._retry(item, origin, failure)
+            if topic is None:
+                self._too_large.add(place)
+                if self._is_transactional:
+                    return False
+        if topic is None:
+            if place in self._too_large:
+                text = f"too large for its retry topic; {failure.message}"
+                failure = replace(failure, message=text)
+            topic = yield from self._bury(item, origin, failure, error)
+            self._too_large.discard(place)
+        self._counts["failure"] += 1
+        self.report(item, error, f"it was written to {topic}")
+        return True
+
+    def report(self, item: Item, error: Exception, outcome: str) -> None:
+        """Report a failure, and what becomes of the record."""
+        failure, origin = describe(error, self._text), item.origin
+        self._log.failed(
+            f"records of {self._root(item)} that fail with {failure.exception}",
+            f"the record of {_where(origin)} failed (attempt {origin.attempts + 1}): "
+            f"{failure.exception}: {failure.message}; {outcome}",
+        )
+
+    def _retry(self, item: Item, origin: Origin, failure: Failure) -> Steps:
+        """Write a record to its retry topic; return the topic, or None if it is too large."""
+        topic = self._policy.retry_topics(self._root(item))[origin.attempts - 1]
+        delay = self._policy.delays[origin.attempts - 1]
+        due = replace(origin, retry_at=round((time.time() + delay) * 1000))
+        try:
+            yield from self._send_to(topic, item, due, failure)
+        except errors.RecordTooLargeError:
+            return None
+        self._counts["retry"] += 1
+        return topic
+
+    def _bury(self, item: Item, origin: Origin, failure: Failure, error: Exception) -> Steps:
+        """Write a record to the dead letters; return their topic."""
+        topic = self._policy.dead_letters(self._root(item))
+        try:
+            yield from self._send_to(topic, item, origin, failure)
+        except errors.RecordTooLargeError as refused:
+            raise errors.RecordTooLargeError(
+                f"the record of {_where(origin)} failed and is too large for {topic}: raise its "
+                f"max.message.bytes, or max.request.size of the processor; {refused}"
+            ) from error
+        self._counts["dead-letter"] += 1
+        return topic
+
+    def _send_to(self, topic: str, item: Item, origin: Origin, failure: Failure) -> Steps:
+        record = item.polled
+        headers = headers_of(record.headers, origin, failure)
+        yield partial(self._send, topic, record.value, record.key, headers=headers)
+
+    def _root(self, item: Item) -> str:
+        return self._roots.get(item.polled.topic, item.polled.topic)
+
+
+def _where(origin: Origin) -> str:
+    return f"{origin.topic}-{origin.partition} at offset {origin.offset}"

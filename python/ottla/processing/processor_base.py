@@ -1,0 +1,157 @@
+"""What ``Processor`` and ``AsyncProcessor`` share: arguments, and the state between runs.
+
+Invariant: a processor that does not run holds no connection.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ottla._internal.arguments import collection, integer, mapping, names
+from ottla.errors import ConfigError, StateError
+from ottla.processing.engine import Engine, Settings
+from ottla.processing.retry_policy import RetryPolicy, actions
+
+if TYPE_CHECKING:
+    from ottla._core.aliases import DeserializerLike
+    from ottla.processing.processing_metrics import ProcessingMetrics
+
+__all__ = ["ProcessorBase"]
+
+_NOTHING: ProcessingMetrics = {
+    "record-attempt-total": 0.0,
+    "record-failure-total": 0.0,
+    "record-retry-total": 0.0,
+    "record-dead-letter-total": 0.0,
+    "records-waiting": 0.0,
+}
+
+
+class ProcessorBase:
+    """The arguments and methods that both processors share; none of them waits."""
+
+    _decoder: Callable[..., Any]
+
+    def __init__(
+        self,
+        handler: Callable[[Any], Any],
+        topics: str | Sequence[str],
+        bootstrap: str | Sequence[str] | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        batch: bool = False,
+        retry_delays: Iterable[float] = (60, 600),
+        retry_topic: str = "{topic}.retry.{delay}",
+        dead_letter_topic: str = "{topic}.dead-letters",
+        keep_order: bool = False,
+        exactly_once: bool = False,
+        retry_on: Iterable[type[Exception]] = (),
+        dead_letter_on: Iterable[type[Exception]] = (),
+        stop_on: Iterable[type[Exception]] = (),
+        create_topics: bool = False,
+        describe_error: Callable[[BaseException], str] = str,
+        max_records: int = 500,
+        key_deserializer: DeserializerLike[Any] | None = None,
+        value_deserializer: DeserializerLike[Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not callable(handler):
+            raise TypeError(f"handler is of type {type(handler).__name__}: expected a function")
+        if batch and keep_order:
+            raise ConfigError("keep_order needs a handler of single records: leave out batch=True")
+        self._bootstrap = bootstrap
+        self._config = _configuration(config, kwargs)
+        self._create_topics = create_topics
+        self._stop = threading.Event()
+        self._producer: Any = None
+        self._engine: Engine | None = None
+        self._is_running = False
+        self._past: dict[str, float] = dict(_NOTHING)  # type: ignore[arg-type]
+        policy = RetryPolicy(
+            collection("retry_delays", retry_delays, "[60, 600]"),
+            retry_topic,
+            dead_letter_topic,
+            self._config["group.id"],
+            keep_order,
+            actions(retry_on, dead_letter_on, stop_on),
+        )
+        read = [topics] if isinstance(topics, str) else names("topics", topics)
+        policy.check(read)
+        if integer("max_records", max_records) < 1:
+            raise ConfigError(f"max_records is {max_records}: expected 1 or more")
+        self._settings = Settings(
+            handler=handler,
+            topics=read,
+            policy=policy,
+            batch=batch,
+            exactly_once=exactly_once,
+            max_records=max_records,
+            max_poll_interval=float(self._config.get("max.poll.interval.ms", 300_000)) / 1000,
+            decode=self._decoder(key_deserializer, value_deserializer),
+            describe=describe_error,
+            stop=self._stop,
+        )
+
+    def stop(self) -> None:
+        """End the run after the record or batch in hand; from any thread or signal handler.
+
+        The run commits, leaves the group and returns. A processor that does not run yet returns at
+        once from its next run.
+        """
+        self._stop.set()
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt in hand, from 1 on; the highest one of a batch; 0 before it."""
+        return self._engine.attempt if self._engine else 0
+
+    def metrics(self) -> ProcessingMetrics:
+        """Return what became of records, over all runs, without waiting.
+
+        ``ottla.processing.ProcessingMetrics`` describes each.
+        """
+        now: Any = self._engine.metrics() if self._engine else _NOTHING
+        totals: Any = {name: value + now[name] for name, value in self._past.items()}
+        return totals  # type: ignore[no-any-return]
+
+    def _running_producer(self) -> Any:
+        if self._producer is None:
+            raise StateError("the processor does not run: its producer exists while run() does")
+        return self._producer
+
+    def _begin(self) -> None:
+        if self._is_running:
+            raise StateError("the processor runs already; create another one")
+        self._is_running = True
+
+    def _end(self) -> None:
+        if self._engine is not None:
+            self._past = {**self.metrics(), "records-waiting": 0.0}  # type: ignore[dict-item]
+        self._engine = self._producer = None
+        self._is_running = False
+        self._stop.clear()
+
+    def _configs(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the configurations of the consumer and of the producer."""
+        settings = dict(self._config)
+        name = settings.pop("transactional.id", None) or f"{settings['group.id']}-{uuid.uuid4()}"
+        producer = (
+            {**settings, "transactional.id": name} if self._settings.exactly_once else settings
+        )
+        defaults = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
+        return {**defaults, **settings, "enable.auto.commit": False}, producer
+
+
+def _configuration(config: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    given = {} if config is None else mapping("config", config, '{"linger.ms": 5}')
+    settings = {name.replace("_", "."): value for name, value in {**given, **keywords}.items()}
+    if not settings.get("group.id"):
+        raise ConfigError("group.id is missing: the group's members share the partitions")
+    if settings.pop("enable.auto.commit", False) not in {False, "false"}:
+        raise ConfigError("enable.auto.commit: a processor commits what was handled itself")
+    if str(settings.get("acks", "all")) not in {"all", "-1"}:
+        raise ConfigError("acks: a record that failed is lost unless all replicas have it: use all")
+    return settings
