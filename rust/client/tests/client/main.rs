@@ -67,6 +67,7 @@ mod producer_buffer_memory;
 mod producer_faults;
 mod producer_moves;
 mod producer_purge;
+mod proxies;
 mod rebootstrap;
 mod recovery;
 mod refresher;
