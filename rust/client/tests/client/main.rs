@@ -86,6 +86,7 @@ mod schema_registry_management;
 mod security_kerberos;
 mod security_oauth;
 mod security_pem;
+mod security_pkcs12;
 mod security_reload;
 mod security_sasl;
 mod security_scram;
