@@ -88,7 +88,8 @@ class KafkaError(Exception):
         context: where it happened, as far as known: ``topic``, ``partition``, ``broker``,
             ``address``, ``api`` and ``phase``. Errors of single records have ``index``, the
             record's index in the arguments of ``send_batch``; errors of serializers have
-            ``field``.
+            ``field``, ``key`` or ``value``, and, if it is an object of a type, the ``path`` in
+            it, such as ``items[2].price``.
         attempts: for errors of connecting, the attempts at each address, with phase and cause.
         delivery: for a ``send_batch`` that ended before its last record, the ``BatchDelivery`` or
             ``AsyncBatchDelivery`` of the accepted records. Their number is
@@ -273,8 +274,7 @@ def _serialization_error(
     error.context = {"topic": topic, "field": field}
     if index is not None:
         error.context["index"] = index
-    error.__cause__ = cause
-    return error
+    return _caused(error, cause)
 
 
 def _deserialization_error(
@@ -286,5 +286,20 @@ def _deserialization_error(
         f"deserialized: {described(cause)}; seek past it to continue"
     )
     error.context = {"topic": topic, "partition": partition, "offset": offset, "field": field}
+    return _caused(error, cause)
+
+
+def _undecodable(topic: str, field: str, cause: BaseException) -> SerializationError:
+    """Return the exception for one of a type's conversion, of bytes that are of no record."""
+    error = SerializationError(
+        f"the {field} of topic {topic!r} cannot be decoded: {described(cause)}"
+    )
+    error.context = {"topic": topic, "field": field}
+    return _caused(error, cause)
+
+
+def _caused(error: SerializationError, cause: BaseException) -> SerializationError:
+    if path := getattr(cause, "path", None):
+        error.context["path"] = path
     error.__cause__ = cause
     return error

@@ -97,7 +97,7 @@ def test_mistakes(mock_cluster: MockCluster, single: str) -> None:
     with pytest.raises(errors.ConfigError, match="takes records one by one"):
         ottla.Consumer(mock_cluster.bootstrap, value_deserializer=longs(letters))
     with pytest.raises(errors.ConfigError, match="mode='dead': expected"):
-        Avro(schema='"long"', wire_format="none", mode="dead")  # type: ignore[arg-type]
+        Avro(schema='"long"', wire_format="none", mode="dead")  # type: ignore[call-overload]
     with pytest.raises(errors.ConfigError, match="not written in transactions"):
         DeadLetters("dead", mock_cluster.bootstrap, transactional_id="t")
     mock_cluster.append(single, 0, [b"\xff"])

@@ -106,7 +106,7 @@ def test_mistakes_are_errors_before_a_request(mock_registry: MockRegistry) -> No
     with pytest.raises(errors.ClosedError):
         Avro(registry)
     with pytest.raises(TypeError, match=r"of type str: expected ottla\.schema\.Registry"):
-        Avro(mock_registry.url)  # type: ignore[arg-type]
+        Avro(mock_registry.url)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="cannot pickle"):
         pickle.dumps(registry)
     assert mock_registry.requests() == []

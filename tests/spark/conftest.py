@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
     from tests.support.kafka_cluster import KafkaCluster
 
 
-ALLOWED_TOKEN_PROVIDERS = ("ottla_example_tokens:token", "ottla_example_missing:token")
+# A file that only a test of this process writes.
+TOKEN_FILE = Path(tempfile.gettempdir()) / f"ottla-spark-token-{os.getpid()}"
+ALLOWED_TOKEN_PROVIDERS = (
+    "ottla_example_tokens:token",
+    "ottla_example_missing:token",
+    f"kubernetes?file={TOKEN_FILE}",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,6 +14,8 @@ from pyspark.errors import PySparkException
 
 from ottla.spark.options.read_options import parse_batch_options
 from ottla.testing import MockCluster
+from tests.spark.conftest import TOKEN_FILE
+from tests.support.identity_endpoints import service_account_token
 from tests.support.snippets import snippets
 
 if TYPE_CHECKING:
@@ -58,12 +60,12 @@ def test_the_documented_options_are_accepted() -> None:
     (snippet,) = (
         s
         for s in snippets("python")
-        if "msk_token:token" in s.text and s.page.endswith("spark-cluster.md")
+        if "aws-msk-iam" in s.text and s.page.endswith("spark-cluster.md")
     )
     names: dict[str, Any] = {}
     exec(snippet.text, names)
     kafka = parse_batch_options(names["options"]).common.kafka
-    assert kafka["sasl.oauthbearer.token.provider"] == "msk_token:token"
+    assert kafka["sasl.oauthbearer.token.provider"] == "aws-msk-iam?region=eu-central-1"
 
 
 @pytest.mark.spark
@@ -87,3 +89,24 @@ def test_driver_and_tasks_call_the_named_token_provider(
     refused = options_for(secured, f"{MODULE}:other")
     with pytest.raises(PySparkException, match=r"spark\.executorEnv\.OTTLA_TOKEN_PROVIDERS"):
         spark.read.format("ottla").options(**refused).load().collect()
+
+
+@pytest.mark.spark
+def test_driver_and_tasks_use_a_named_identity(spark: SparkSession) -> None:
+    token = service_account_token("billing")
+    TOKEN_FILE.write_text(token)
+    try:
+        with MockCluster(brokers=1, users={"ann": token}) as cluster:
+            cluster.create_topic("orders", 1)
+            cluster.append("orders", 0, [b"one", b"two"])
+            options = options_for(cluster, f"kubernetes?file={TOKEN_FILE}")
+            frame = spark.read.format("ottla").options(**options).load()
+            assert sorted(bytes(row.value) for row in frame.collect()) == [b"one", b"two"]
+            # The executors need the same permission, for the same arguments.
+            refused = options_for(cluster, f"kubernetes?file={TOKEN_FILE}.other")
+            with pytest.raises(
+                PySparkException, match=r"spark\.executorEnv\.OTTLA_TOKEN_PROVIDERS"
+            ):
+                spark.read.format("ottla").options(**refused).load().collect()
+    finally:
+        TOKEN_FILE.unlink()

@@ -7,9 +7,33 @@ check of the whole repository.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import ottla
 from ottla import deserializers, errors
 from ottla.testing import Fault
+
+
+@dataclass
+class Payment:
+    """A class whose schema is derived."""
+
+    id: int
+    note: str | None = None
+
+
+def objects(bootstrap: str) -> None:
+    ottla.schema.Json("Payment", wire_format="none")  # mistake: the name of a class
+    ottla.schema.Avro(Payment, wire="none")  # mistake: no such argument
+    value = ottla.schema.Json(Payment, wire_format="none")
+    consumer = ottla.Consumer(bootstrap, group_id="g", value_deserializer=value)
+    for record in consumer:
+        print(record.value.id)  # mistake: None is a tombstone
+        if record.value is not None:
+            print(record.value.amount)  # mistake: no such field
+            print(record.value.note.upper())  # mistake: a field that may be None
+    other: ottla.schema.Json[int] = value  # mistake: another type
+    print(other)
 
 
 def configuration(bootstrap: str) -> None:

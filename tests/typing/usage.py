@@ -6,6 +6,7 @@ Uses that they must report are in mistakes.py.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,43 @@ def typed_records(bootstrap: str) -> list[ottla.Record[str | None, Order | None]
     made: ottla.Record[str, int] = ottla.Record("t", 0, 5, key="a", value=5)
     print(same, amount, key, made.key.upper(), made.value + 1)
     return consumer.poll(max_records=1)
+
+
+@dataclass
+class Payment:
+    """A class whose schema is derived."""
+
+    id: int
+    note: str | None = None
+
+
+def objects(bootstrap: str, registry: ottla.schema.Registry) -> list[int]:
+    avro: ottla.schema.Avro[Payment] = ottla.schema.Avro(Payment, registry, register=True)
+    json: ottla.schema.Json[Payment] = ottla.schema.Json(Payment, wire_format="none")
+    many = ottla.schema.Json(list[Payment], wire_format="none")
+    first: Payment = many.deserialize("t", b"[]")[0]
+    consumer = ottla.Consumer(
+        bootstrap, group_id="g", key_deserializer=json, value_deserializer=avro
+    )
+    same: ottla.Consumer[Payment, Payment] = consumer
+    record: ottla.Record[Payment | None, Payment | None] = next(consumer)
+    note: str | None = record.key.note if record.key is not None else first.note
+    ottla.Producer(bootstrap, value_serializer=avro).send("t", Payment(1))
+    ottla.scan("t", bootstrap, value_format=avro)
+    plain: ottla.schema.Avro = ottla.schema.Avro(registry)
+    untyped = ottla.Consumer(bootstrap, value_deserializer=plain)
+    value: dict[str, int] | None = next(untyped).value
+    print(same, note, value, avro.arrow_type())
+    return [record.value.id for record in consumer if record.value is not None]
+
+
+async def objects_asynchronously(bootstrap: str, registry: ottla.schema.AsyncRegistry) -> int:
+    value = ottla.schema.Avro(Payment, registry=registry)
+    consumer = ottla.AsyncConsumer(bootstrap, group_id="g", value_deserializer=value)
+    share = ottla.ShareConsumer(bootstrap, group_id="g", value_deserializer=value)
+    found: list[ottla.Record[bytes | None, Payment | None]] = await consumer.poll()
+    found += share.poll()
+    return sum(record.value.id for record in found if record.value is not None)
 
 
 def nothing_deserialized(consumer: ottla.Consumer, record: ottla.Record) -> bytes | None:

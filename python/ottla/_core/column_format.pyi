@@ -1,16 +1,24 @@
 """Formats of keys and values with a schema."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, final
+from types import GenericAlias
+from typing import Any, Generic, Literal, TypeAlias, final, overload
 
-from typing_extensions import Unpack, disjoint_base
+from typing_extensions import TypeVar, Unpack, disjoint_base
 
 from ottla._core.client import AsyncClient, Client
 from ottla._core.schema_registry import AsyncRegistry, Registry, Schema
 from ottla.config_types import ProducerConfig
 
 _WireFormat: TypeAlias = Literal["confluent", "apicurio", "glue", "none"]
+# Called with the topic, "key" or "value", and the name of the type, if it has one.
+_SubjectStrategy: TypeAlias = (
+    Literal["topic", "record", "topic_record"] | Callable[[str, str, str | None], str]
+)
 _Mode: TypeAlias = Literal["failfast", "permissive"]
+_T = TypeVar("_T")
+# Of a format: its objects, or Any for dicts and other plain values.
+_Object = TypeVar("_Object", covariant=True, default=Any)
 
 @final
 class DeadLetters:
@@ -44,9 +52,10 @@ class DeadLetters:
         """The topic."""
 
 @disjoint_base
-class ColumnFormat:
+class ColumnFormat(Generic[_Object]):
     """How keys or values with a schema are decoded. Create one of its classes."""
 
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     def arrow_type(self, topic: str | None = None, *, key: bool = False) -> ArrowType:
         """Return the type of the column, and look up the reader's schema for it.
 
@@ -94,7 +103,7 @@ class ColumnFormat:
         """
     def deserialize(
         self, topic: str, data: bytes, headers: Sequence[tuple[str, bytes | None]] = ...
-    ) -> Any:
+    ) -> _Object:
         """Decode one value, to plain Python objects: structs and maps are dicts.
 
         To decode many, pass the format to a consumer or a scan, which decode them together.
@@ -114,7 +123,7 @@ class ColumnFormat:
         """
 
 @final
-class Avro(ColumnFormat):
+class Avro(ColumnFormat[_Object]):
     """Keys or values in Avro.
 
     Each record is read with the schema that it was written with, and converted to the reader's
@@ -123,12 +132,24 @@ class Avro(ColumnFormat):
     ``member0``, ``member1`` …, as in Spark.
 
     Args:
+        source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
+            class, a msgspec Struct, a TypedDict, or ``list[Order]``. Records are then decoded to
+            objects of the type and encoded from them, and the schema is derived from it unless
+            ``schema`` or ``version`` is given. Default: dicts, and plain values.
         registry: the schema registry. It may be left out if the schema is given and records carry
             no ids, or AWS Glue's.
         schema: the reader's schema, as its text, as its id in the registry, or as a ``Schema`` that
             refers to others in the registry. Default: a version of the subject.
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+        subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+            ``"record"``, by the full name of the record; ``"topic_record"``, by the topic,
+            a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+            ``"value"``, and that name or None, and returns the subject. To read without a schema
+            then, pass ``convert=False``.
+        convert: whether records are converted to one schema. Otherwise each keeps the one that it
+            was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+            are no columns then. Default: True.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
             or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
             bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
@@ -152,22 +173,45 @@ class Avro(ColumnFormat):
         ConfigError: an argument is invalid, or the registry is missing.
     """
 
+    @overload
     def __new__(
         cls,
+        source: type[_T],
+        /,
         registry: Registry | AsyncRegistry | None = None,
         *,
         schema: str | int | Schema | None = None,
         version: int | None = None,
         subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
         limits: Mapping[str, str | int] | None = None,
-    ) -> Avro: ...
+    ) -> Avro[_T]: ...
+    @overload
+    def __new__(
+        cls,
+        source: Registry | AsyncRegistry | None = None,
+        /,
+        registry: Registry | AsyncRegistry | None = None,
+        *,
+        schema: str | int | Schema | None = None,
+        version: int | None = None,
+        subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
+        wire_format: _WireFormat = "confluent",
+        mode: _Mode | DeadLetters | None = None,
+        fields: Sequence[str] | None = None,
+        register: bool = False,
+        limits: Mapping[str, str | int] | None = None,
+    ) -> Avro[Any]: ...
 
 @final
-class Protobuf(ColumnFormat):
+class Protobuf(ColumnFormat[_Object]):
     """Keys or values in Protobuf.
 
     Records are read by the numbers of the reader's fields; fields that it does not have are
@@ -176,6 +220,9 @@ class Protobuf(ColumnFormat):
     ``google.protobuf.Struct`` JSON text. A field with presence that is not set is null.
 
     Args:
+        source: the registry, or a generated class such as ``orders_pb2.Order``: records are then
+            decoded to its messages and encoded from them, with the schema of the class. Default:
+            dicts.
         registry: the schema registry. It may be left out if the schema is given and records carry
             no ids, or AWS Glue's.
         schema: the reader's schema: the text of a ``.proto`` file, a serialized
@@ -186,6 +233,14 @@ class Protobuf(ColumnFormat):
             the first one of the schema.
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+        subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+            ``"record"``, by the full name of the message; ``"topic_record"``, by the topic,
+            a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+            ``"value"``, and that name or None, and returns the subject. To read without a schema
+            then, pass ``convert=False``.
+        convert: whether records are converted to one schema. Otherwise each keeps the one that it
+            was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+            are no columns then. Default: True.
         wire_format: where records carry the id of their schema, and which message they are:
             ``"confluent"`` (the id and the indexes of the message before the value, or in the
             headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8 bytes and
@@ -211,23 +266,47 @@ class Protobuf(ColumnFormat):
         ConfigError: an argument is invalid, or the registry is missing.
         SchemaError: descriptors are malformed or incomplete.
     """
+    @overload
     def __new__(
         cls,
-        registry: Any | None = None,
+        source: type[_T],
+        /,
+        registry: Registry | AsyncRegistry | None = None,
         *,
         schema: str | bytes | int | Schema | Any | None = None,
         message: str | None = None,
         version: int | None = None,
         subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
         limits: Mapping[str, str | int] | None = None,
-    ) -> Protobuf: ...
+    ) -> Protobuf[_T]: ...
+    @overload
+    def __new__(
+        cls,
+        source: Registry | AsyncRegistry | None = None,
+        /,
+        registry: Registry | AsyncRegistry | None = None,
+        *,
+        schema: str | bytes | int | Schema | Any | None = None,
+        message: str | None = None,
+        version: int | None = None,
+        subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
+        wire_format: _WireFormat = "confluent",
+        mode: _Mode | DeadLetters | None = None,
+        fields: Sequence[str] | None = None,
+        register: bool = False,
+        limits: Mapping[str, str | int] | None = None,
+    ) -> Protobuf[Any]: ...
 
 @final
-class Json(ColumnFormat):
+class Json(ColumnFormat[_Object]):
     """Keys or values in JSON.
 
     Each record is one value of JSON. Objects with known keys become structs, those with other keys
@@ -236,6 +315,10 @@ class Json(ColumnFormat):
     ignored. Constraints of a JSON Schema, such as ``maximum``, are not checked.
 
     Args:
+        source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
+            class, a msgspec Struct, a TypedDict, or ``list[Order]``. Records are then decoded to
+            objects of the type and encoded from them, and the schema is derived from it unless
+            ``schema`` or ``version`` is given. Default: dicts, and plain values.
         registry: the schema registry. It may be left out if the schema is given and records carry
             no ids, or AWS Glue's.
         schema: the text of a JSON Schema, its id in the registry, a ``Schema`` that refers to
@@ -245,6 +328,14 @@ class Json(ColumnFormat):
             version of the subject.
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+        subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+            ``"record"``, by the title of the schema; ``"topic_record"``, by the topic,
+            a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+            ``"value"``, and that name or None, and returns the subject. To read without a schema
+            then, pass ``convert=False``.
+        convert: whether records are converted to one schema. Otherwise each keeps the one that it
+            was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+            are no columns then. Default: True.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
             or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
             bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
@@ -267,19 +358,42 @@ class Json(ColumnFormat):
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
     """
+    @overload
     def __new__(
         cls,
-        registry: Any | None = None,
+        source: type[_T],
+        /,
+        registry: Registry | AsyncRegistry | None = None,
         *,
         schema: str | int | Schema | Any | None = None,
         version: int | None = None,
         subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
         limits: Mapping[str, str | int] | None = None,
-    ) -> Json: ...
+    ) -> Json[_T]: ...
+    @overload
+    def __new__(
+        cls,
+        source: Registry | AsyncRegistry | None = None,
+        /,
+        registry: Registry | AsyncRegistry | None = None,
+        *,
+        schema: str | int | Schema | Any | None = None,
+        version: int | None = None,
+        subject: str | None = None,
+        subject_strategy: _SubjectStrategy | None = None,
+        convert: bool = True,
+        wire_format: _WireFormat = "confluent",
+        mode: _Mode | DeadLetters | None = None,
+        fields: Sequence[str] | None = None,
+        register: bool = False,
+        limits: Mapping[str, str | int] | None = None,
+    ) -> Json[Any]: ...
 
 @final
 class ArrowType:

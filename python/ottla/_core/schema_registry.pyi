@@ -131,11 +131,15 @@ class Registry:
     @property
     def urls(self) -> list[str]:
         """The addresses, without user and password."""
-    def schema(self, id: int | str, *, timeout: float | None = None) -> Schema:
+    def schema(
+        self, id: int | str, *, subject: str | None = None, timeout: float | None = None
+    ) -> Schema:
         """Return the schema with an id.
 
         Args:
             id: the id, or a GUID as text (Confluent Platform 8).
+            subject: a subject in the context whose id it is, such as ``:.context:orders-value``.
+                Default: the default context.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:
@@ -440,11 +444,15 @@ class AsyncRegistry:
     @property
     def urls(self) -> list[str]:
         """The addresses, without user and password."""
-    def schema(self, id: int | str, *, timeout: float | None = None) -> Future[Schema]:
+    def schema(
+        self, id: int | str, *, subject: str | None = None, timeout: float | None = None
+    ) -> Future[Schema]:
         """Return the schema with an id.
 
         Args:
             id: the id, or a GUID as text (Confluent Platform 8).
+            subject: a subject in the context whose id it is, such as ``:.context:orders-value``.
+                Default: the default context.
             timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
         Raises:

@@ -13,6 +13,8 @@ PACKAGES = {
     "otel": ("opentelemetry",),
     "cli": ("rich", "argcomplete"),
     "console": ("starlette", "uvicorn", "h11", "anyio"),
+    "aws": ("botocore",),
+    "gcp": ("google", "requests"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """The packages of each extra in pyproject.toml."""

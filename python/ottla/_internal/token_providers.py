@@ -1,8 +1,11 @@
 """The callables that ``sasl.oauthbearer.token.provider`` may name, and the one that it names.
 
 A configuration may come from a file, a Spark job or a form, so that its author is not who runs the
-process. Invariant: a name from a configuration is imported or called only if the application has
-registered it, or the environment variable ``OTTLA_TOKEN_PROVIDERS`` lists it.
+process. Invariants: a name from a configuration is imported or called only if the application has
+registered it, or the environment variable ``OTTLA_TOKEN_PROVIDERS`` lists it; exempt are the
+identities of ``ottla.identities`` whose tokens are good for Kafka only. The content of a file that
+the configuration chooses, and a token that opens more than Kafka, would go to a broker that the
+same configuration chooses, so those identities need the same permission, arguments included.
 """
 
 from __future__ import annotations
@@ -22,6 +25,12 @@ VARIABLE = "OTTLA_TOKEN_PROVIDERS"
 _Provider = TypeVar("_Provider", bound=Callable[[], Any])
 
 _KEY = "sasl.oauthbearer.token.provider"
+
+_REMEDY = (
+    f"add the name to the environment variable {VARIABLE} (names with commas between them), or "
+    "register the callable with ottla.register_token_provider; in Spark, set the variable for the "
+    f"driver, and spark.executorEnv.{VARIABLE} for the executors"
+)
 
 _registered: dict[str, Callable[[], Any]] = {}
 
@@ -68,16 +77,20 @@ def named_provider(name: str) -> Callable[[], Any]:
     """
     if (registered := _registered.get(name)) is not None:
         return registered
+    if (identity := _identity(name)) is not None:
+        return identity
     module, _, function = name.partition(":")
     if not (_is_path(module) and _is_path(function)):
-        raise ConfigError(f"{_KEY}: expected the name of a callable, package.module:function")
+        from ottla._internal.identities.names import NAMES
+
+        raise ConfigError(
+            f"{_KEY}: expected the name of a callable, package.module:function, or one of "
+            f"{', '.join(NAMES)}"
+        )
     if not _is_allowed(module, function):
         raise ConfigError(
             f"{_KEY}: this process may not call what is named there, because a configuration alone "
-            f"does not choose code to run: add the name to the environment variable {VARIABLE} "
-            "(names with commas between them), or register the callable with "
-            "ottla.register_token_provider; in Spark, set the variable for the driver, and "
-            f"spark.executorEnv.{VARIABLE} for the executors"
+            f"does not choose code to run: {_REMEDY}"
         )
     try:
         found: Any = importlib.import_module(module)
@@ -98,12 +111,36 @@ def named_provider(name: str) -> Callable[[], Any]:
     return allowed
 
 
+def _identity(name: str) -> Callable[[], Any] | None:
+    """Return the identity of that name; None if there is none."""
+    # Most names are module:function, for which nothing is loaded.
+    if ":" in name.partition("?")[0]:
+        return None
+    from ottla._internal.identities.names import named_identity
+
+    try:
+        identity = named_identity(name)
+    except ConfigError as error:
+        raise ConfigError(f"{_KEY}: {error}") from None
+    if identity is not None and identity.needs_permission and name not in _allowed_names():
+        raise ConfigError(
+            f"{_KEY}={identity.name}: a token or a file that opens more than Kafka would go to the "
+            "brokers of this configuration, so it needs permission, with its arguments exactly as "
+            f"written: {_REMEDY}"
+        )
+    return identity
+
+
 def _is_path(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
 def _is_allowed(module: str, function: str) -> bool:
-    # Read each time: an application may set it before it creates a client.
-    names = {name.strip() for name in os.environ.get(VARIABLE, "").split(",")}
+    names = _allowed_names()
     # Of a whole module, only its own names: not those of the modules that it imports.
     return f"{module}:{function}" in names or (f"{module}:*" in names and "." not in function)
+
+
+def _allowed_names() -> set[str]:
+    # Read each time: an application may set it before it creates a client.
+    return {name.strip() for name in os.environ.get(VARIABLE, "").split(",")}

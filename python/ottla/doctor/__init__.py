@@ -34,6 +34,7 @@ from ottla.doctor.state_facts import (
     Throttle,
 )
 from ottla.doctor.thorough import connected_admin, examine_thoroughly
+from ottla.doctor.token_subjects import with_token_subject
 from ottla.doctor.verdict import judge
 
 if TYPE_CHECKING:
@@ -141,4 +142,5 @@ def diagnose(
         return facts_from(found)
 
     facts = examine_thoroughly(examine, lambda: connected_admin(bootstrap, config, kwargs), timeout)
-    return Report(facts=facts, findings=judge(facts))
+    findings = with_token_subject(judge(facts), bootstrap, config, kwargs)
+    return Report(facts=facts, findings=findings)

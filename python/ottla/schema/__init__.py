@@ -42,6 +42,15 @@ A format encodes, too: as a serializer of a producer, and in ``send_batch`` of t
     with ottla.Producer("kafka:9092", value_serializer=order) as producer:
         producer.send("orders", {"id": 1, "customer": {"name": "Ada"}})
         producer.send_batch("orders", polars.DataFrame({"id": [2], "customer": [{"name": "Bo"}]}))
+
+Objects of a class, such as a dataclass, whose schema is derived:
+
+    order = ottla.schema.Avro(Order, registry, register=True)
+    with ottla.Producer("kafka:9092", value_serializer=order) as producer:
+        producer.send("orders", Order(id=1, customer="Ada"))
+    consumer = ottla.Consumer("kafka:9092", topics=["orders"], value_deserializer=order)
+    for record in consumer.poll(timeout=1.0):
+        print(record.value.customer)
 """
 
 from ottla._core import (
@@ -59,6 +68,8 @@ from ottla._core import (
     SchemaReference,
     infer_json,
 )
+from ottla.schema.precision import Precision
+from ottla.schema.typed_value import TypedValue
 
 __all__ = [
     "ArrowType",
@@ -68,10 +79,12 @@ __all__ = [
     "Compatibility",
     "DeadLetters",
     "Json",
+    "Precision",
     "Protobuf",
     "Registry",
     "RegistrySetting",
     "Schema",
     "SchemaReference",
+    "TypedValue",
     "infer_json",
 ]

@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ottla.errors import SchemaError
 from ottla.spark.options.typed_columns import TypedColumn
@@ -105,7 +105,7 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
 
     with _lock:
         registry = _registry_for(typed.registry) if typed.registry else None
-    common = {
+    common: dict[str, Any] = {
         "schema": typed.schema,
         "subject": typed.subject,
         "wire_format": typed.wire_format,
@@ -116,11 +116,11 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
     }
     match typed.format:
         case "avro":
-            return schema.Avro(registry, **common)  # type: ignore[arg-type]
+            return schema.Avro(registry, **common)
         case "protobuf":
-            return schema.Protobuf(registry, message=typed.message, **common)  # type: ignore[arg-type]
+            return schema.Protobuf(registry, message=typed.message, **common)
         case _:
-            return schema.Json(registry, **common)  # type: ignore[arg-type]
+            return schema.Json(registry, **common)
 
 
 def _mode(typed: TypedColumn) -> str | DeadLetters:

@@ -25,12 +25,12 @@ use crate::projection::Selection;
 use crate::protobuf::ProtobufReader;
 use crate::reader_options::{ReaderOptions, ReaderSource};
 use crate::registered_schema::{RegisteredSchema, SchemaType};
-use crate::row_groups::{Grouped, split};
+use crate::row_groups::{Grouped, ids};
 use crate::schema_id::SchemaId;
 use crate::wire_format::WireFormat;
 
 /// The largest number of writers' schemas that a column caches.
-const MAX_WRITERS: usize = 1_000;
+pub(crate) const MAX_WRITERS: usize = 1_000;
 
 /// A decoded column.
 #[derive(Debug)]
@@ -177,23 +177,8 @@ impl ColumnDecoder {
     /// Returns the ids in rows whose schemas have not been added yet, each once.
     #[must_use]
     pub fn missing_of(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
-        let mut missing = Vec::new();
-        let mut last = None;
-        for row in 0..rows.count() {
-            let Some(Ok(framed)) = split(rows, row, self.wire_format, self.header) else { continue };
-            // Adjacent rows usually have the same schema.
-            if framed.id == last {
-                continue;
-            }
-            last = framed.id;
-            if let Some(id) = framed.id
-                && !self.writers.contains_key(&Some(id))
-                && !missing.contains(&id)
-            {
-                missing.push(id);
-            }
-        }
-        missing
+        let ids = ids(rows, self.wire_format, self.header);
+        ids.into_iter().filter(|id| !self.writers.contains_key(&Some(*id))).collect()
     }
 
     /// Adds the schema of a writer.
@@ -215,6 +200,11 @@ impl ColumnDecoder {
     /// Records why the schema with this id could not be looked up. Rows with the id become errors.
     pub fn add_failure(&mut self, id: SchemaId, reason: impl Into<String>) {
         self.insert(id, Writer::Unknown(short_reason(reason)));
+    }
+
+    /// Records why values of this schema cannot be read, though it is known. Rows with the id become errors.
+    pub fn refuse(&mut self, id: SchemaId, reason: impl Into<String>) {
+        self.insert(id, Writer::Unusable(short_reason(reason)));
     }
 
     /// Forgets the failed lookups, since those schemas may exist by now.
@@ -251,7 +241,16 @@ impl ColumnDecoder {
     /// # Errors
     /// The decoded rows do not fit into one array.
     pub fn decode_rows(&mut self, rows: &dyn EncodedRows) -> Result<DecodedColumn, ArrowError> {
-        let budget = Budget::new(self.batch_bytes);
+        self.decode_within(rows, self.batch_bytes)
+    }
+
+    /// Decodes rows, like [`ColumnDecoder::decode`], that take about these bytes, at least one.
+    pub(crate) fn decode_within(
+        &mut self,
+        rows: &dyn EncodedRows,
+        batch_bytes: usize,
+    ) -> Result<DecodedColumn, ArrowError> {
+        let budget = Budget::new(batch_bytes);
         // A row of nulls takes as many bytes as any other row.
         let mut count = rows.count().min(budget.rows_of(self.reader.row_bytes()));
         loop {

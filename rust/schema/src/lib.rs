@@ -7,6 +7,7 @@
 //!
 //! Invariant: no I/O and no clock. Schemas are passed in; the caller looks them up.
 
+mod as_written;
 mod avro;
 mod budget;
 mod column_assembly;
@@ -28,11 +29,14 @@ mod registered_schema;
 mod row_copies;
 mod row_failure;
 mod row_groups;
+mod rules;
 mod schema_id;
 mod shape;
 mod source;
+mod type_name;
 mod wire_format;
 
+pub use as_written::{AsWrittenDecoder, DecodedTypes, RowsOfType};
 pub use budget::DEFAULT_BATCH_BYTES;
 pub use column_decoder::{ColumnDecoder, DecodedColumn};
 pub use column_encoder::{ColumnEncoder, EncodedColumn, column_type};
@@ -46,5 +50,7 @@ pub use projection::Projection;
 pub use reader_options::{ReaderOptions, ReaderSource};
 pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
 pub use row_copies::{Place, copy_rows, select_rows};
+pub use rules::{Rule, RulePhase, SchemaUse};
 pub use schema_id::SchemaId;
+pub use type_name::type_name;
 pub use wire_format::{Framed, FramingError, WireFormat};

@@ -8,6 +8,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::rules::Rule;
+
 /// The format that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SchemaType {
@@ -56,6 +58,8 @@ pub struct RegisteredSchema {
     pub text: Arc<str>,
     /// The schemas that the text references by name.
     pub references: Vec<SchemaReference>,
+    /// The rules of its data contract that are not disabled.
+    pub rules: Vec<Rule>,
 }
 
 /// A schema that another schema references.
@@ -72,7 +76,7 @@ impl RegisteredSchema {
     /// Creates a schema without references.
     #[must_use]
     pub fn new(schema_type: SchemaType, text: impl Into<Arc<str>>) -> Self {
-        Self { schema_type, text: text.into(), references: Vec::new() }
+        Self { schema_type, text: text.into(), references: Vec::new(), rules: Vec::new() }
     }
 
     /// The schemas that this one refers to, directly or through others, by different names: each once, and after those

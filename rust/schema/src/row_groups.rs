@@ -33,6 +33,26 @@ pub(crate) fn split<'a>(
     Some(wire_format.split(bytes, header, |name| rows.header(row, name)))
 }
 
+/// Returns the ids in rows, each once.
+pub(crate) fn ids(rows: &dyn EncodedRows, wire_format: WireFormat, header: Header) -> Vec<SchemaId> {
+    let mut found = Vec::new();
+    let mut last = None;
+    for row in 0..rows.count() {
+        let Some(Ok(framed)) = split(rows, row, wire_format, header) else { continue };
+        // Adjacent rows usually have the same schema.
+        if framed.id == last {
+            continue;
+        }
+        last = framed.id;
+        if let Some(id) = framed.id
+            && !found.contains(&id)
+        {
+            found.push(id);
+        }
+    }
+    found
+}
+
 impl<'a> Grouped<'a> {
     /// Groups the first `count` rows.
     pub(crate) fn new(

@@ -40,6 +40,12 @@ MUTATIONS = [
         "if not module:",
     ),
     Mutation(
+        "a-configuration-sends-any-file",
+        "python/ottla/_internal/token_providers.py",
+        "identity.needs_permission and name not in _allowed_names()",
+        "identity.needs_permission and not name",
+    ),
+    Mutation(
         "a-str-is-a-list-of-names",
         "python/ottla/_internal/arguments.py",
         "    if is_text(value):",

@@ -207,6 +207,8 @@ def port_finding(
             summary += f"; it offers {', '.join(address.mechanisms)}"
         if reason in {"credentials", "no_ticket", "no_token"} and step.message:
             summary += f": {step.message}"
+        if reason == "no_token" and "sasl.oauthbearer.token.provider:" in (step.message or ""):
+            fix = "correct what the token provider's error says: the broker got no token yet"
         return Finding(severity, phase, reason, f"{subject} {summary}", fix)
     if step.check == "TCP":
         other = f"cannot be connected to: {step.message}", "check the address and the network"

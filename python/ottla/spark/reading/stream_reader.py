@@ -204,5 +204,7 @@ def check_no_limits(options: StreamReadOptions) -> None:
         if value is not None:
             raise ConfigError(
                 f"option {name} needs PySpark 4.2 or newer, and this is {pyspark.__version__}: "
-                "before that, a Python source can't limit a micro-batch"
+                "before that, Spark calls a Python source in the same way for each trigger, so a "
+                "limit would end a run of Trigger.AvailableNow early; maxRecordsPerPartition "
+                "limits the tasks of a micro-batch"
             )

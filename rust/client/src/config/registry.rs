@@ -35,6 +35,7 @@ config_table! {
     cache_max_bytes: usize = 67_108_864, "schema.registry.cache.max.bytes", (0, i64::MAX), "Bytes of schemas to keep in memory.";
     latest_cache_ttl: Duration = ms(60_000), "schema.registry.latest.cache.ttl.ms", (0, INT), "Time for which the latest schema of a subject is not looked up again. Schemas by id do not expire.";
     response_max: usize = 16_777_216, "schema.registry.response.max.bytes", (1_000, INT), "Largest response that is accepted.";
+    ignored_rules: Vec<String> = Vec::new(), "schema.registry.ignored.rules", (0, 0), "Rules of data contracts, by name, without which values are right. No rule is applied, so reading or writing with a schema whose rules are needed for it, such as encrypted fields, is otherwise an error that names the rule.";
     apicurio_use_id: Option<ApicurioUseId> = None, "schema.registry.apicurio.use.id", (0, 0), "With the wire format apicurio, which ids the records have: what apicurio.registry.use-id is set to for Apicurio's serializers. Their default is contentId in version 3 and globalId in version 2. There is no default here: an id of the other kind is mostly that of another schema.";
 }
 

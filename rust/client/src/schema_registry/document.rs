@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_schema::{SchemaId, SchemaType};
+use ottla_schema::{Rule, SchemaId, SchemaType};
 use serde_json::{Value, json};
 
-use super::{Compatibility, NewSchema, ReferenceName};
+use super::{Compatibility, NewSchema, ReferenceName, rules};
 use crate::printable::printable;
 
 /// Differences beyond this number are dropped.
@@ -25,6 +25,7 @@ pub(super) struct Document {
     pub(super) schema_type: SchemaType,
     pub(super) text: Arc<str>,
     pub(super) references: Vec<ReferenceName>,
+    pub(super) rules: Vec<Rule>,
 }
 
 impl Document {
@@ -76,6 +77,7 @@ pub(super) fn schema(body: &Value) -> Result<Document, String> {
         schema_type,
         text: text.into(),
         references,
+        rules: rules::of(body)?,
     })
 }
 
@@ -98,6 +100,7 @@ pub(super) fn registered(schema: &NewSchema) -> impl Fn(&Value) -> Result<Docume
             schema_type: schema.schema_type,
             text: Arc::clone(&schema.text),
             references: schema.references.clone(),
+            rules: rules::of(body)?,
         })
     }
 }

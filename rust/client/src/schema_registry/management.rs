@@ -3,13 +3,15 @@
 //! Invariants: a deletion that is repeated after a lost response succeeds; what is cached of a subject is forgotten
 //! with it, refusals included.
 
+use std::sync::Arc;
+
 use hyper::Method;
 use tokio::time::{Duration, Instant};
 
 use super::call::Call;
 use super::document;
 use super::failure::is_deleted;
-use super::{Key, SchemaRegistry, SubjectFilter, left};
+use super::{Key, SchemaEntry, SchemaRegistry, SubjectFilter, left};
 use crate::error::Result;
 use crate::http::encode::{form, segment};
 use crate::printable::printable;
@@ -126,7 +128,7 @@ impl SchemaRegistry {
     /// Forgets what is cached of a subject, or of all: refusals, and what may have changed.
     pub(super) fn forget(&self, subject: Option<&str>) {
         self.schemas.forget(|key| match key {
-            Key::Id(_) => false,
+            Key::Id(..) => false,
             Key::Latest(of) | Key::Version(of, ..) | Key::Lookup(of, ..) | Key::Registered(of, ..) => {
                 subject.is_none_or(|subject| **of == *subject)
             }
@@ -134,17 +136,17 @@ impl SchemaRegistry {
     }
 
     /// Looks up the version of a schema that was just registered.
-    pub(super) async fn registered_version(
+    pub(super) async fn registered_entry(
         &self,
         subject: &str,
         schema: &super::NewSchema,
         normalize: bool,
         deadline: Instant,
-    ) -> Option<i32> {
+    ) -> Option<Arc<SchemaEntry>> {
         // A look-up before it may have found nothing.
         self.schemas.forget(|key| matches!(key, Key::Lookup(of, ..) if **of == *subject));
         match self.lookup(subject, schema, normalize, left(deadline)).await {
-            Ok(found) => found.version,
+            Ok(found) => Some(found),
             Err(error) => {
                 tracing::debug!(target: "ottla.schema", %error, "the schema was registered; its version is not known");
                 None

@@ -16,6 +16,7 @@ mod address;
 mod apicurio;
 mod cache;
 mod call;
+mod context;
 mod document;
 mod entry;
 mod failure;
@@ -23,6 +24,7 @@ mod lookup_cache;
 mod management;
 mod references;
 mod registry_lookup;
+mod rules;
 mod settings;
 mod subject_filter;
 mod transport;
@@ -37,7 +39,7 @@ use tokio::time::{Duration, Instant};
 use crate::config::RegistryConfig;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
-use crate::http::encode::segment;
+use crate::http::encode::{form, segment};
 use crate::printable::printable;
 use crate::retry::deadline;
 use cache::{Limits, Sized};
@@ -47,6 +49,7 @@ use failure::is_missing;
 use lookup_cache::{Found, LookupCache};
 use transport::Transport;
 
+pub use context::context_of;
 pub use entry::{Compatibility, SchemaEntry};
 pub use ottla_schema::{NewSchema, ReferenceName};
 pub use registry_lookup::RegistryLookup;
@@ -56,7 +59,8 @@ pub use subject_filter::SubjectFilter;
 /// Which schema a look-up is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
-    Id(SchemaId),
+    /// With the context whose id it is; no context is the default one. A GUID is the same in all.
+    Id(SchemaId, Option<Arc<str>>),
     Latest(Arc<str>),
     /// With whether a version that was deleted softly counts.
     Version(Arc<str>, i32, bool),
@@ -103,29 +107,29 @@ impl SchemaRegistry {
         self.transport.urls()
     }
 
-    /// The schema with this id, if it is cached: without waiting.
+    /// The schema with this id in a [context](context_of), if it is cached: without waiting.
     #[must_use]
-    pub fn cached(&self, id: SchemaId) -> Option<Arc<RegisteredSchema>> {
-        let entry = self.schemas.cached(&Key::Id(id), Instant::now())?;
+    pub fn cached(&self, id: SchemaId, context: Option<&str>) -> Option<Arc<RegisteredSchema>> {
+        let entry = self.schemas.cached(&Key::of(id, context), Instant::now())?;
         Some(Arc::clone(&entry.schema))
     }
 
-    /// Returns the schema with this id.
+    /// Returns the schema with this id in a [context](context_of), and where its references are registered.
     ///
     /// # Errors
     /// The id does not exist, or the registry did not respond within `timeout`.
-    pub async fn schema(&self, id: SchemaId, timeout: Duration) -> Result<Arc<RegisteredSchema>> {
-        Ok(Arc::clone(&self.entry(id, timeout).await?.schema))
-    }
-
-    /// Returns the schema with this id, and where its references are registered.
-    ///
-    /// # Errors
-    /// As [`schema`](Self::schema).
-    pub async fn entry(&self, id: SchemaId, timeout: Duration) -> Result<Arc<SchemaEntry>> {
-        let (key, deadline) = (Key::Id(id), deadline(timeout));
+    pub async fn entry(
+        &self,
+        id: SchemaId,
+        context: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Arc<SchemaEntry>> {
+        let (key, deadline) = (Key::of(id, context), deadline(timeout));
         let path = match id {
-            SchemaId::Id(id) => format!("/schemas/ids/{id}"),
+            SchemaId::Id(id) => match context {
+                Some(context) => format!("/schemas/ids/{id}?subject={}", form(context)),
+                None => format!("/schemas/ids/{id}"),
+            },
             SchemaId::Guid(_) => format!("/schemas/guids/{id}"),
             SchemaId::Id64(number) | SchemaId::ContentId(number) | SchemaId::GlobalId(number) => {
                 self.check_open()?;
@@ -209,9 +213,12 @@ impl SchemaRegistry {
         let key = Key::Registered(subject.into(), schema.clone(), normalize);
         let registered = async {
             let mut document = self.transport.call(&call, deadline, document::registered(schema)).await?;
-            if document.version.is_none() {
-                // Most registries return the id alone.
-                document.version = self.registered_version(subject, schema, normalize, deadline).await;
+            if document.version.is_none()
+                && let Some(entry) = self.registered_entry(subject, schema, normalize, deadline).await
+            {
+                // Most registries return the id alone, and rules may be those of the version before.
+                document.version = entry.version;
+                document.rules.clone_from(&entry.schema.rules);
             }
             document.subject = Some(subject.into());
             self.resolved(document, None, deadline).await
@@ -220,7 +227,7 @@ impl SchemaRegistry {
         // What was missing may be there now, and another version be the latest.
         self.schemas.forget(|key| match key {
             Key::Latest(of) | Key::Version(of, ..) | Key::Lookup(of, ..) => **of == *subject,
-            Key::Id(_) | Key::Registered(..) => false,
+            Key::Id(..) | Key::Registered(..) => false,
         });
         Ok(entry)
     }
@@ -289,8 +296,8 @@ impl SchemaRegistry {
     ) -> Result<Found<Arc<SchemaEntry>>> {
         let size = document.size();
         let references = references::resolve(self, &document.references, deadline).await?;
-        let Document { subject, version, id, guid, schema_type, text, references: names } = document;
-        let schema = Arc::new(RegisteredSchema { schema_type, text, references });
+        let Document { subject, version, id, guid, schema_type, text, references: names, rules } = document;
+        let schema = Arc::new(RegisteredSchema { schema_type, text, references, rules });
         let entry = SchemaEntry { subject, version, id, guid, references: names, schema };
         Ok(Found { value: Arc::new(entry), size, ttl })
     }
@@ -302,10 +309,17 @@ impl fmt::Debug for SchemaRegistry {
     }
 }
 
+impl Key {
+    fn of(id: SchemaId, context: Option<&str>) -> Self {
+        let is_of_context = matches!(id, SchemaId::Id(_));
+        Self::Id(id, context.filter(|_| is_of_context).map(Arc::from))
+    }
+}
+
 impl Sized for Key {
     fn size(&self) -> usize {
         match self {
-            Self::Id(_) => 0,
+            Self::Id(_, context) => context.as_ref().map_or(0, |context| context.len()),
             Self::Latest(subject) | Self::Version(subject, ..) => subject.len(),
             Self::Lookup(subject, schema, _) | Self::Registered(subject, schema, _) => {
                 subject.len() + schema.text.len()

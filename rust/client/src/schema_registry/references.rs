@@ -100,6 +100,8 @@ impl Resolver<'_> {
             schema_type: document.schema_type,
             text: Arc::clone(&document.text),
             references,
+            // Those of the schema that refers to it apply.
+            rules: Vec::new(),
         });
         self.resolved.insert(place, (Arc::clone(&schema), count + 1));
         Ok((schema, count + 1))

@@ -26,7 +26,8 @@ const MAX_FAILURES: usize = 1_000;
 /// What a task looks up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Wanted {
-    Id(SchemaId),
+    /// With the context whose id it is.
+    Id(SchemaId, Option<Arc<str>>),
     Version(String, Option<i32>),
 }
 
@@ -102,7 +103,7 @@ impl RegistryLookup {
 async fn look_up(registry: &SchemaRegistry, wanted: &Wanted) -> Response {
     let timeout = registry.config().default_api_timeout;
     match wanted {
-        Wanted::Id(id) => registry.entry(*id, timeout).await,
+        Wanted::Id(id, context) => registry.entry(*id, context.as_deref(), timeout).await,
         Wanted::Version(subject, Some(version)) => registry.version(subject, *version, false, timeout).await,
         Wanted::Version(subject, None) => registry.latest(subject, timeout).await,
     }
@@ -123,12 +124,16 @@ impl SchemaLookup for RegistryLookup {
         }
     }
 
-    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>> {
+    fn ignored_rules(&self) -> &[String] {
+        &self.registry.config().ignored_rules
+    }
+
+    fn schema<'a>(&'a self, id: SchemaId, context: Option<&'a str>) -> BoxFuture<'a, Result<FoundSchema>> {
         Box::pin(async move {
-            if let Some(schema) = self.registry.cached(id) {
+            if let Some(schema) = self.registry.cached(id, context) {
                 return Ok(FoundSchema::Schema(schema));
             }
-            match self.find(Wanted::Id(id)).await {
+            match self.find(Wanted::Id(id, context.map(Arc::from))).await {
                 Ok(entry) => Ok(FoundSchema::Schema(Arc::clone(&entry.schema))),
                 Err(error) if is_missing(&error) => {
                     let message = error.message();
@@ -157,7 +162,12 @@ impl SchemaLookup for RegistryLookup {
             let deadline = deadline(self.registry.config().default_api_timeout);
             let references = references::resolve(&self.registry, &schema.references, deadline).await?;
             let NewSchema { schema_type, text, .. } = schema;
-            Ok(Arc::new(RegisteredSchema { schema_type: *schema_type, text: Arc::clone(text), references }))
+            Ok(Arc::new(RegisteredSchema {
+                schema_type: *schema_type,
+                text: Arc::clone(text),
+                references,
+                rules: Vec::new(),
+            }))
         })
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ottla_schema::{Header, NewSchema, RegisteredSchema, SchemaId, WireFormat};
+use ottla_schema::{NewSchema, RegisteredSchema, SchemaId, WireFormat};
 
 use crate::environment::BoxFuture;
 use crate::error::{Error, Kind, Result};
@@ -55,8 +55,14 @@ pub trait SchemaLookup: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns the schema with an id. An error means that it is not known whether there is one.
-    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>>;
+    /// The names of rules without which values are right, by the configuration.
+    fn ignored_rules(&self) -> &[String] {
+        &[]
+    }
+
+    /// Returns the schema with an id in a context, by default the registry's own. An error means that it is not known
+    /// whether there is one.
+    fn schema<'a>(&'a self, id: SchemaId, context: Option<&'a str>) -> BoxFuture<'a, Result<FoundSchema>>;
 
     /// Returns a version of a subject, by default the latest. It is an error if there is none.
     fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>>;
@@ -82,16 +88,15 @@ pub trait SchemaLookup: Debug + Send + Sync {
 }
 
 /// Returns the schema with an id that a program names. It is an error if there is none.
-pub(super) async fn named_schema(lookup: &dyn SchemaLookup, id: SchemaId) -> Result<Arc<RegisteredSchema>> {
-    match lookup.schema(id).await? {
+pub(super) async fn named_schema(
+    lookup: &dyn SchemaLookup,
+    id: SchemaId,
+    context: Option<&str>,
+) -> Result<Arc<RegisteredSchema>> {
+    match lookup.schema(id, context).await? {
         FoundSchema::Schema(schema) => Ok(schema),
         FoundSchema::Missing(reason) => {
             Err(Error::new(Kind::Schema, format!("schema {id}: {reason}")).schema(None, Some(id), None))
         }
     }
-}
-
-/// The subject of keys or values: the given one, or that of the topic.
-pub(super) fn subject_of(given: Option<&str>, topic: &str, header: Header) -> String {
-    given.map_or_else(|| format!("{topic}-{}", header.column()), str::to_owned)
 }

@@ -7,13 +7,17 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    ColumnDecoder, DecodedColumn, EncodedRows, Header, NewSchema, ReaderOptions, ReaderSource,
-    RegisteredSchema, SchemaError, SchemaId, SchemaType, WireFormat,
+    AsWrittenDecoder, ColumnDecoder, DecodedColumn, EncodedRows, Header, NewSchema, ReaderOptions,
+    ReaderSource, RegisteredSchema, SchemaError, SchemaId, SchemaType, SchemaUse, WireFormat,
 };
 use parking_lot::Mutex;
 
 use super::dead_letters::DeadLetters;
-use super::schema_lookup::{FoundSchema, SchemaLookup, named_schema, subject_of};
+use super::decoder::{Decoded, Decoder};
+use super::schema_lookup::{FoundSchema, SchemaLookup, named_schema};
+use super::schema_rules;
+use super::subject_name::SubjectName;
+use super::typed_records::TypedField;
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 
@@ -42,6 +46,8 @@ pub enum ReaderSchemaSource {
     Version(Option<i32>),
     /// The schema with this id.
     Id(SchemaId),
+    /// None: each record keeps the schema of this type that it was written with. There is no column then.
+    AsWritten(SchemaType),
 }
 
 /// The options of a typed column.
@@ -53,8 +59,8 @@ pub struct TypedColumnOptions {
     pub reader: ReaderSchemaSource,
     /// Which part of it the column has.
     pub part: ReaderOptions,
-    /// The subject of versions. Default: the topic's name, followed by `-key` or `-value`.
-    pub subject: Option<String>,
+    /// The subject of versions.
+    pub subject: SubjectName,
     /// Where records carry the id of their schema.
     pub wire_format: WireFormat,
     /// What happens to rows that cannot be decoded.
@@ -64,7 +70,9 @@ pub struct TypedColumnOptions {
 /// The reader's schema, once it was looked up.
 #[derive(Debug)]
 struct Reader {
-    decoder: ColumnDecoder,
+    decoder: Decoder,
+    /// The schema, if it is registered.
+    schema: Option<Arc<RegisteredSchema>>,
     /// The topic whose subject it is, unless the subject was given.
     topic: Option<Arc<str>>,
 }
@@ -95,6 +103,16 @@ impl TypedColumn {
             return Err(Error::new(Kind::Config, message));
         }
         let needs_lookup = !matches!(options.wire_format, WireFormat::None | WireFormat::Glue);
+        if matches!(options.reader, ReaderSchemaSource::Version(_)) && options.subject.is_of_type() {
+            let message = "the name of a schema is that of its subject, so that a topic may have several types: give the schema of the type to read (schema=), or read each record with the schema that it was written with (convert=False)";
+            return Err(Error::new(Kind::Config, message));
+        }
+        if matches!(options.reader, ReaderSchemaSource::AsWritten(_))
+            && options.wire_format == WireFormat::None
+        {
+            let message = "records keep the schemas that they were written with only if they carry ids of schemas (wire_format=\"confluent\")";
+            return Err(Error::new(Kind::Config, message));
+        }
         if let Some(lookup) = &lookup {
             lookup.check_wire_format(options.wire_format)?;
         }
@@ -135,13 +153,19 @@ impl TypedColumn {
     /// Whether the reader's schema depends on the topic.
     #[must_use]
     pub fn is_of_topic(&self) -> bool {
-        matches!(self.options.reader, ReaderSchemaSource::Version(_)) && self.options.subject.is_none()
+        matches!(self.options.reader, ReaderSchemaSource::Version(_)) && self.options.subject.is_of_topic()
+    }
+
+    /// Whether records keep the schemas that they were written with, so that there is no column.
+    #[must_use]
+    pub fn is_as_written(&self) -> bool {
+        matches!(self.options.reader, ReaderSchemaSource::AsWritten(_))
     }
 
     /// The type of the column, once the reader's schema was [resolved](TypedColumn::resolve).
     #[must_use]
     pub fn data_type(&self) -> Option<DataType> {
-        self.reader.lock().as_ref().map(|reader| reader.decoder.data_type().clone())
+        self.reader.lock().as_ref().and_then(|reader| reader.decoder.data_type().cloned())
     }
 
     /// Looks up the reader's schema, unless that was done. `topic` is the topic to read.
@@ -152,24 +176,29 @@ impl TypedColumn {
         if let Some(reader) = self.reader.lock().as_ref() {
             return self.check_topic(reader, topic);
         }
-        let (decoder, of_topic) = match &self.options.reader {
-            ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None),
-            ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None),
+        let (decoder, schema, of_topic) = match &self.options.reader {
+            ReaderSchemaSource::AsWritten(schema_type) => {
+                let TypedColumnOptions { part, wire_format, header, .. } = &self.options;
+                let decoder = AsWrittenDecoder::new(*schema_type, part.limits, *wire_format, *header);
+                (Decoder::AsWritten(decoder), None, None)
+            }
+            ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None, None),
+            ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None, None),
             ReaderSchemaSource::Referring(new) => {
                 let schema = self.registry()?.with_references(new).await?;
-                (self.decoder(ReaderSource::Schema(&schema))?, None)
+                (self.decoder(ReaderSource::Schema(&schema))?, None, None)
             }
             ReaderSchemaSource::Id(id) => {
-                let schema = named_schema(&**self.registry()?, *id).await?;
-                (self.decoder(ReaderSource::Schema(&schema))?, None)
+                let schema = named_schema(&**self.registry()?, *id, self.options.subject.context()).await?;
+                (self.decoder_of(&schema, &format!("id {id}"))?, Some(schema), None)
             }
             ReaderSchemaSource::Version(version) => {
-                let (schema, of_topic) = self.schema_of_version(*version, topic).await?;
-                (self.decoder(ReaderSource::Schema(&schema))?, of_topic)
+                let (schema, subject, of_topic) = self.schema_of_version(*version, topic).await?;
+                (self.decoder_of(&schema, &subject)?, Some(schema), of_topic)
             }
         };
         let mut reader = self.reader.lock();
-        let reader = reader.get_or_insert(Reader { decoder, topic: of_topic });
+        let reader = reader.get_or_insert(Reader { decoder, schema, topic: of_topic });
         self.check_topic(reader, topic)
     }
 
@@ -184,10 +213,16 @@ impl TypedColumn {
         Err(Error::new(Kind::Config, message).topic(topic))
     }
 
-    fn decoder(&self, source: ReaderSource<'_>) -> Result<ColumnDecoder> {
+    fn decoder(&self, source: ReaderSource<'_>) -> Result<Decoder> {
         let options = &self.options;
         let decoder = ColumnDecoder::with_options(source, &options.part, options.wire_format, options.header);
-        decoder.map_err(|error| unusable(&error))
+        decoder.map(Decoder::Converting).map_err(|error| unusable(&error))
+    }
+
+    /// The decoder of a registered schema.
+    fn decoder_of(&self, schema: &RegisteredSchema, name: &str) -> Result<Decoder> {
+        schema_rules::check(self.lookup.as_deref(), name, schema, SchemaUse::ReadTo)?;
+        self.decoder(ReaderSource::Schema(schema))
     }
 
     fn registry(&self) -> Result<&Arc<dyn SchemaLookup>> {
@@ -195,21 +230,21 @@ impl TypedColumn {
         lookup.ok_or_else(|| Error::new(Kind::Config, "typed columns need a schema registry"))
     }
 
-    /// Returns the topic, too, if the subject is the topic's.
+    /// Returns the subject for messages, and the topic if the subject is the topic's.
     async fn schema_of_version(
         &self,
         version: Option<i32>,
         topic: &Arc<str>,
-    ) -> Result<(Arc<RegisteredSchema>, Option<Arc<str>>)> {
-        let of_topic = self.options.subject.is_none().then(|| Arc::clone(topic));
-        let subject = subject_of(self.options.subject.as_deref(), topic, self.options.header);
+    ) -> Result<(Arc<RegisteredSchema>, String, Option<Arc<str>>)> {
+        let of_topic = self.options.subject.is_of_topic().then(|| Arc::clone(topic));
+        let subject = self.options.subject.subject(topic, self.options.header, None)?;
         let found = self.registry()?.version(&subject, version).await;
         let found = found.map_err(|error| match &of_topic {
             Some(topic) => error.topic(topic),
             None => error,
         })?;
         tracing::info!(target: "ottla.schema", %subject, version = found.version, id = %found.id, "reader's schema");
-        Ok((found.schema, of_topic))
+        Ok((found.schema, format!("subject \"{}\"", printable(&subject)), of_topic))
     }
 
     /// Looks up the schemas of the writers of rows. Cancel-safe: a repeated call continues.
@@ -236,11 +271,16 @@ impl TypedColumn {
                 self.add_given(id);
                 continue;
             };
-            let schema = lookup.schema(id).await?;
+            let schema = lookup.schema(id, self.options.subject.context()).await?;
             let mut reader = self.reader.lock();
-            let Some(Reader { decoder, .. }) = reader.as_mut() else { return Ok(()) };
+            let Some(Reader { decoder, schema: own, .. }) = reader.as_mut() else { return Ok(()) };
             match schema {
-                FoundSchema::Schema(schema) => decoder.add(id, &schema),
+                FoundSchema::Schema(schema) => {
+                    match schema_rules::unreadable(Some(&**lookup), &schema, own.as_deref()) {
+                        Some(reason) => decoder.refuse(id, reason),
+                        None => decoder.add(id, &schema),
+                    }
+                }
                 FoundSchema::Missing(message) => decoder.add_failure(id, message),
             }
         }
@@ -258,17 +298,42 @@ impl TypedColumn {
         }
     }
 
-    /// Decodes rows whose schemas were loaded.
+    /// Decodes rows whose schemas were loaded to a column.
     ///
     /// # Errors
-    /// [`Kind::State`] before the reader's schema was resolved; [`Kind::Schema`] if the rows do not fit into
-    /// one array.
+    /// [`Kind::State`] before the reader's schema was resolved; [`Kind::Config`] if there is no column;
+    /// [`Kind::Schema`] if the rows do not fit into one array.
     pub fn decode(&self, rows: &dyn EncodedRows) -> Result<DecodedColumn> {
+        match self.decode_rows(rows)? {
+            Decoded::Column(decoded) => Ok(decoded),
+            Decoded::Types(_) => Err(self.has_no_column()),
+        }
+    }
+
+    /// Decodes the keys or values of records whose schemas were loaded.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn decode_records(&self, rows: &dyn EncodedRows) -> Result<TypedField> {
+        Ok(TypedField::new(self.decode_rows(rows)?, self.name()))
+    }
+
+    pub(crate) fn decode_rows(&self, rows: &dyn EncodedRows) -> Result<Decoded> {
         let mut reader = self.reader.lock();
         let Some(Reader { decoder, .. }) = reader.as_mut() else {
             return Err(Error::new(Kind::State, "the schema of a typed column was not looked up yet"));
         };
-        let decoded = decoder.decode_rows(rows);
+        let decoded = decoder.decode(rows);
         decoded.map_err(|error| Error::new(Kind::Schema, format!("the {} column: {error}", self.name())))
+    }
+
+    /// The error of a read of columns.
+    #[must_use]
+    pub fn has_no_column(&self) -> Error {
+        let name = self.name();
+        let message = format!(
+            "there is no {name} column: its records keep the schemas that they were written with; take them one by one, or give the schema of the column"
+        );
+        Error::new(Kind::Config, message)
     }
 }

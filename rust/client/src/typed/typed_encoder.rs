@@ -10,13 +10,16 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
     ColumnEncoder, EncodedColumn, Header, NewSchema, ReaderSource, SchemaError, SchemaId, SchemaLimits,
-    WireFormat, column_type,
+    SchemaUse, WireFormat, column_type, type_name,
 };
 use parking_lot::Mutex;
 
-use super::schema_lookup::{SchemaLookup, WriterSchema, named_schema, subject_of};
+use super::schema_lookup::{SchemaLookup, WriterSchema, named_schema};
+use super::schema_rules;
+use super::subject_name::SubjectName;
 use super::typed_column::ReaderSchemaSource;
 use crate::error::{Error, Kind, Result};
+use crate::printable::printable;
 
 /// Encoders for columns of different types are kept up to this number.
 const MAX_ENCODERS: usize = 64;
@@ -30,8 +33,8 @@ pub struct TypedEncoderOptions {
     pub writer: ReaderSchemaSource,
     /// With Protobuf, the full name of the message.
     pub message: Option<Arc<str>>,
-    /// The subject. Default: the topic's name, followed by `-key` or `-value`.
-    pub subject: Option<String>,
+    /// The subject of versions and of a given schema.
+    pub subject: SubjectName,
     /// Where records carry the id of their schema.
     pub wire_format: WireFormat,
     /// Whether to register a given schema; otherwise it must be registered.
@@ -84,6 +87,11 @@ impl TypedEncoder {
                 "register=True needs the schema to register, and a wire format with ids of schemas",
             ));
         }
+        if options.subject.is_of_type() && !is_given && !matches!(options.writer, ReaderSchemaSource::Id(_)) {
+            return Err(config(
+                "the name of the schema is that of its subject: pass the schema to write with (schema=)",
+            ));
+        }
         let needs_lookup =
             has_ids || !(is_complete || matches!(options.writer, ReaderSchemaSource::JsonType(_)));
         if lookup.is_none() && needs_lookup {
@@ -128,12 +136,12 @@ impl TypedEncoder {
     fn is_of_topic(&self) -> bool {
         let has_subject = match self.options.writer {
             ReaderSchemaSource::Id(_) | ReaderSchemaSource::JsonType(_) => false,
-            ReaderSchemaSource::Version(_) => true,
+            ReaderSchemaSource::Version(_) | ReaderSchemaSource::AsWritten(_) => true,
             ReaderSchemaSource::Given(_) | ReaderSchemaSource::Referring(_) => {
                 self.options.wire_format != WireFormat::None
             }
         };
-        has_subject && self.options.subject.is_none()
+        has_subject && self.options.subject.is_of_topic()
     }
 
     async fn look_up(&self, topic: &str) -> Result<TopicEncoder> {
@@ -154,19 +162,30 @@ impl TypedEncoder {
             }
             ReaderSchemaSource::Referring(schema) => Source::Schema(self.registered(topic, schema).await?),
             ReaderSchemaSource::Id(id) => {
-                let schema = named_schema(&**self.lookup()?, *id).await?;
+                let schema = named_schema(&**self.lookup()?, *id, self.options.subject.context()).await?;
                 Source::Schema(WriterSchema { id: Some(*id), schema })
             }
-            ReaderSchemaSource::Version(version) => {
-                let found = self.lookup()?.version(&self.subject(topic), *version).await?;
-                Source::Schema(WriterSchema { id: Some(found.id), schema: found.schema })
-            }
+            ReaderSchemaSource::AsWritten(_) => self.of_version(topic, None).await?,
+            ReaderSchemaSource::Version(version) => self.of_version(topic, *version).await?,
         };
+        if let Source::Schema(writer) = &source {
+            let name = match writer.id {
+                Some(id) => format!("topic {} (id {id})", printable(topic)),
+                None => format!("topic {}", printable(topic)),
+            };
+            schema_rules::check(self.lookup.as_deref(), &name, &writer.schema, SchemaUse::Write)?;
+        }
         TopicEncoder::new(source, *wire_format, message.clone(), self.options.limits)
     }
 
+    async fn of_version(&self, topic: &str, version: Option<i32>) -> Result<Source> {
+        let subject = self.options.subject.subject(topic, self.options.header, None)?;
+        let found = self.lookup()?.version(&subject, version).await?;
+        Ok(Source::Schema(WriterSchema { id: Some(found.id), schema: found.schema }))
+    }
+
     async fn registered(&self, topic: &str, schema: &NewSchema) -> Result<WriterSchema> {
-        let subject = self.subject(topic);
+        let subject = self.subject(topic, schema).await?;
         self.lookup()?.writer_schema(&subject, schema, self.options.registers).await
     }
 
@@ -174,8 +193,15 @@ impl TypedEncoder {
         self.lookup.as_ref().ok_or_else(|| config("encoding needs a schema registry"))
     }
 
-    fn subject(&self, topic: &str) -> String {
-        subject_of(self.options.subject.as_deref(), topic, self.options.header)
+    /// The subject of a schema.
+    async fn subject(&self, topic: &str, schema: &NewSchema) -> Result<String> {
+        let TypedEncoderOptions { subject, header, message, .. } = &self.options;
+        if !subject.is_of_type() {
+            return subject.subject(topic, *header, None);
+        }
+        let complete = self.lookup()?.with_references(schema).await?;
+        let name = type_name(&complete, message.as_deref()).map_err(|error| unusable(&error))?;
+        subject.subject(topic, *header, name.as_deref())
     }
 }
 
@@ -239,6 +265,15 @@ impl TopicEncoder {
         encoder.encode(array, prefix).map_err(|error| Error::new(Kind::Schema, error.to_string()))
     }
 
+    /// Returns the bytes before a payload: the id of the schema, and those that identify a message of Protobuf.
+    ///
+    /// # Errors
+    /// [`Kind::Config`]: the wire format has ids of another kind.
+    pub fn prefix(&self, message_prefix: &[u8]) -> Result<Vec<u8>> {
+        let prefix = self.wire_format.prefix(self.source.id_for(self.wire_format), message_prefix);
+        prefix.map_err(|error| Error::new(Kind::Config, error.to_string()))
+    }
+
     fn encoder(&self, data_type: &DataType) -> Result<Arc<FramedEncoder>> {
         if let Some(known) = self.encoders.lock().get(data_type) {
             return Ok(Arc::clone(known));
@@ -247,9 +282,7 @@ impl TopicEncoder {
         let message = self.message.as_deref();
         let encoder = ColumnEncoder::with_message(source, message, &self.limits, data_type);
         let encoder = encoder.map_err(|error| unusable(&error))?;
-        let message = encoder.message_prefix(self.wire_format);
-        let prefix = self.wire_format.prefix(self.source.id_for(self.wire_format), &message);
-        let prefix = prefix.map_err(|error| Error::new(Kind::Config, error.to_string()))?;
+        let prefix = self.prefix(&encoder.message_prefix(self.wire_format))?;
         let made = Arc::new(FramedEncoder { encoder, prefix });
         let mut encoders = self.encoders.lock();
         if encoders.len() >= MAX_ENCODERS {

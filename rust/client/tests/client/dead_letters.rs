@@ -12,8 +12,8 @@ use ottla_client::consumer::{ArrowLayout, Consumer, Range, Scan, ScanOptions};
 use ottla_client::environment::BoxFuture;
 use ottla_client::producer::Producer;
 use ottla_client::typed::{
-    DeadLetter, DeadLetterSink, DeadLetterTopic, DeadLetters, DecodeMode, ReaderSchemaSource, TypedColumn,
-    TypedColumnOptions, TypedColumns,
+    DeadLetter, DeadLetterSink, DeadLetterTopic, DeadLetters, DecodeMode, ReaderSchemaSource, SubjectName,
+    TypedColumn, TypedColumnOptions, TypedColumns,
 };
 use ottla_client::{Error, Kind, Result};
 use ottla_schema::{Header, ReaderOptions, RegisteredSchema, SchemaType, WireFormat};
@@ -51,7 +51,7 @@ fn layout(sink: Arc<dyn DeadLetterSink>) -> ArrowLayout {
         header: Header::Value,
         reader: ReaderSchemaSource::Given(RegisteredSchema::new(SchemaType::Avro, "\"long\"")),
         part: ReaderOptions::default(),
-        subject: None,
+        subject: SubjectName::Topic,
         wire_format: WireFormat::None,
         mode: DecodeMode::DeadLetter(Arc::new(DeadLetters::new(sink))),
     };

@@ -21,17 +21,17 @@ async fn a_schema_is_registered_and_found_in_each_way() {
     assert_eq!((entry.subject.as_deref(), entry.version, entry.id), (Some(subject), Some(1), Some(1)));
     assert_eq!((entry.schema.schema_type, &*entry.schema.text), (SchemaType::Avro, AVRO));
 
-    let by_id = client.schema(SchemaId::Id(1), CALL_TIMEOUT).await.unwrap();
-    assert_eq!(&*by_id.text, AVRO);
+    let by_id = client.entry(SchemaId::Id(1), None, CALL_TIMEOUT).await.unwrap();
+    assert_eq!(&*by_id.schema.text, AVRO);
     let latest = client.latest(subject, CALL_TIMEOUT).await.unwrap();
     assert_eq!((latest.version, latest.id), (Some(1), Some(1)));
     let guid = SchemaId::Guid(latest.guid.expect("a GUID"));
-    assert_eq!(client.schema(guid, CALL_TIMEOUT).await.unwrap(), by_id);
+    assert_eq!(client.entry(guid, None, CALL_TIMEOUT).await.unwrap().schema, by_id.schema);
     assert_eq!(client.version(subject, 1, false, CALL_TIMEOUT).await.unwrap(), latest);
     assert_eq!(client.lookup(subject, &avro(AVRO), false, CALL_TIMEOUT).await.unwrap(), latest);
     assert_eq!(client.subjects(&SubjectFilter::default(), CALL_TIMEOUT).await.unwrap(), [subject]);
-    assert_eq!(client.cached(SchemaId::Id(1)), Some(by_id));
-    assert_eq!(client.cached(SchemaId::Id(2)), None);
+    assert_eq!(client.cached(SchemaId::Id(1), None), Some(Arc::clone(&by_id.schema)));
+    assert_eq!(client.cached(SchemaId::Id(2), None), None);
     assert_eq!(mock.connection_count(), 1, "one connection serves all calls");
 }
 
@@ -56,10 +56,10 @@ async fn ids_are_looked_up_once_and_the_latest_schema_expires() {
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..50 {
         let client = Arc::clone(&client);
-        calls.spawn(async move { client.schema(SchemaId::Id(1), CALL_TIMEOUT).await.unwrap() });
+        calls.spawn(async move { client.entry(SchemaId::Id(1), None, CALL_TIMEOUT).await.unwrap() });
     }
     while let Some(found) = calls.join_next().await {
-        assert_eq!(&*found.unwrap().text, AVRO);
+        assert_eq!(&*found.unwrap().schema.text, AVRO);
     }
     assert_eq!(mock.request_count(None, "/schemas/ids/1"), 1);
     assert_eq!(client.latest("s", CALL_TIMEOUT).await.unwrap().version, Some(1));
@@ -69,7 +69,7 @@ async fn ids_are_looked_up_once_and_the_latest_schema_expires() {
     tokio::time::sleep(ms(1_000)).await;
     assert_eq!(client.latest("s", CALL_TIMEOUT).await.unwrap().version, Some(2));
     tokio::time::sleep(ms(1_000_000)).await;
-    client.schema(SchemaId::Id(1), CALL_TIMEOUT).await.unwrap();
+    client.entry(SchemaId::Id(1), None, CALL_TIMEOUT).await.unwrap();
     assert_eq!(mock.request_count(None, "/schemas/ids/1"), 1, "an id never expires");
 }
 
@@ -82,9 +82,9 @@ async fn the_cache_is_bounded() {
     }
     let client = registry_client(&mock, &[("schema.registry.cache.capacity", "3")]);
     for id in 1..=5 {
-        client.schema(SchemaId::Id(id), CALL_TIMEOUT).await.unwrap();
+        client.entry(SchemaId::Id(id), None, CALL_TIMEOUT).await.unwrap();
     }
-    let cached: Vec<u32> = (1..=5).filter(|id| client.cached(SchemaId::Id(*id)).is_some()).collect();
+    let cached: Vec<u32> = (1..=5).filter(|id| client.cached(SchemaId::Id(*id), None).is_some()).collect();
     assert_eq!(cached, [3, 4, 5]);
 }
 
@@ -105,7 +105,7 @@ async fn references_are_resolved_and_looked_up_once() {
     mock.delete_version("base", 1).unwrap();
     let client = registry_client(&mock, &[]);
     let id = SchemaId::Id(u32::try_from(top.id).unwrap());
-    let found = client.entry(id, CALL_TIMEOUT).await.unwrap();
+    let found = client.entry(id, None, CALL_TIMEOUT).await.unwrap();
     assert_eq!(found.references, [reference("left.proto", "left", 1), reference("right.proto", "right", 1)]);
     let [left, right] = found.schema.references.as_slice() else { panic!("{found:?}") };
     assert_eq!((&*left.name, &*right.name), ("left.proto", "right.proto"));

@@ -30,7 +30,7 @@ async fn apicurio() -> MockRegistry {
 }
 
 async fn text(client: &SchemaRegistry, id: u64) -> String {
-    client.schema(SchemaId::Id64(id), CALL_TIMEOUT).await.unwrap().text.to_string()
+    client.entry(SchemaId::Id64(id), None, CALL_TIMEOUT).await.unwrap().schema.text.to_string()
 }
 
 #[tokio::test(start_paused = true)]
@@ -38,14 +38,16 @@ async fn global_ids_and_ids_of_contents_are_looked_up_once() {
     let mock = apicurio().await;
     let client = registry_client(&mock, &[GLOBAL]);
     for _ in 0..3 {
-        let order = client.entry(SchemaId::Id64(4), CALL_TIMEOUT).await.unwrap();
+        let order = client.entry(SchemaId::Id64(4), None, CALL_TIMEOUT).await.unwrap();
         assert_eq!(order.references, [reference("Item", "item", 1)]);
         assert!(order.schema.references[0].schema.text.contains("enum"));
         assert_eq!(text(&client, 3).await, "\"long\"");
     }
     assert_eq!(mock.request_count(Some("GET"), SEARCH), 2);
     assert_eq!(mock.request_count(None, ""), 5, "two look-ups of two calls, and one reference");
-    assert!(client.cached(SchemaId::Id64(4)).is_some() && client.cached(SchemaId::Id(4)).is_none());
+    assert!(
+        client.cached(SchemaId::Id64(4), None).is_some() && client.cached(SchemaId::Id(4), None).is_none()
+    );
 
     let client = registry_client(&mock, &[CONTENT]);
     assert!(text(&client, 2).await.contains("record"));
@@ -56,7 +58,7 @@ async fn global_ids_and_ids_of_contents_are_looked_up_once() {
 async fn without_their_kind_ids_are_not_looked_up() {
     let mock = apicurio().await;
     let client = registry_client(&mock, &[]);
-    let (kind, message) = shown(client.schema(SchemaId::Id64(2), CALL_TIMEOUT).await);
+    let (kind, message) = shown(client.entry(SchemaId::Id64(2), None, CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Config);
     assert!(message.contains("schema.registry.apicurio.use.id must be set"), "{message}");
     let lookup = RegistryLookup::new(Arc::new(client));
@@ -75,21 +77,21 @@ async fn unknown_ids_and_other_registries_are_clear_errors() {
     for (kind, reason) in [(GLOBAL, "has no version with this global id"), (CONTENT, "it does not exist in")]
     {
         let client = registry_client(&mock, &[kind]);
-        let missing = client.schema(SchemaId::Id64(9), CALL_TIMEOUT).await.unwrap_err();
+        let missing = client.entry(SchemaId::Id64(9), None, CALL_TIMEOUT).await.unwrap_err();
         assert_eq!((missing.kind(), missing.context().registry_code), (Kind::Schema, Some(40403)));
         let message = missing.to_string();
         assert!(message.starts_with("looking up schema 9: ") && message.contains(reason), "{message}");
         assert!(message.contains(&url) && message.contains("apicurio.use.id"), "{message}");
         // Of a record: that one cannot be read; the call may go on.
         let lookup = RegistryLookup::new(Arc::new(client));
-        let FoundSchema::Missing(found) = lookup.schema(SchemaId::Id64(9)).await.unwrap() else {
+        let FoundSchema::Missing(found) = lookup.schema(SchemaId::Id64(9), None).await.unwrap() else {
             panic!("there is no schema 9")
         };
         assert!(found.contains(reason) && !found.contains("looking up"), "{found}");
     }
     let confluent = registry().await;
     let client = registry_client(&confluent, &[GLOBAL]);
-    let (kind, message) = shown(client.schema(SchemaId::Id64(2), CALL_TIMEOUT).await);
+    let (kind, message) = shown(client.entry(SchemaId::Id64(2), None, CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Config);
     assert!(message.contains("is not an address of Apicurio"), "{message}");
     let body = |body: &str| RegistryReaction::Body {
@@ -99,7 +101,7 @@ async fn unknown_ids_and_other_registries_are_clear_errors() {
     for malformed in ["{}", r#"{"versions":[{}]}"#, r#"{"versions":[{"contentId":-1}]}"#] {
         let client = registry_client(&mock, &[GLOBAL]);
         mock.inject(RegistryFault::once(body(malformed)));
-        let (kind, message) = shown(client.schema(SchemaId::Id64(2), CALL_TIMEOUT).await);
+        let (kind, message) = shown(client.entry(SchemaId::Id64(2), None, CALL_TIMEOUT).await);
         assert_eq!(kind, Kind::Schema);
         assert!(message.contains("a document that cannot be used"), "{message}");
     }
@@ -116,7 +118,7 @@ async fn a_server_without_the_search_says_which_version_has_it() {
         retry_after: None,
     };
     mock.inject(RegistryFault::once(status).path("/search"));
-    let (kind, message) = shown(client.schema(SchemaId::Id64(2), CALL_TIMEOUT).await);
+    let (kind, message) = shown(client.entry(SchemaId::Id64(2), None, CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Schema);
     assert!(message.contains("they need Apicurio Registry 3"), "{message}");
     tokio::time::sleep(ms(2_000)).await;

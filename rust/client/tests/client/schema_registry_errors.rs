@@ -16,7 +16,7 @@ async fn unknown_ids_subjects_and_versions_are_told_apart() {
     let client = registry_client(&mock, &[]);
     let url = mock.url();
     let started = Instant::now();
-    let missing = client.schema(SchemaId::Id(7), CALL_TIMEOUT).await.unwrap_err();
+    let missing = client.entry(SchemaId::Id(7), None, CALL_TIMEOUT).await.unwrap_err();
     assert_eq!(missing.kind(), Kind::Schema);
     assert_eq!(missing.context().registry_code, Some(40403));
     assert_eq!(missing.context().schema_id.as_deref(), Some("7"));
@@ -108,7 +108,7 @@ async fn responses_of_other_servers_are_recognised() {
     ];
     for (reaction, expected) in cases {
         mock.inject(RegistryFault::once(reaction));
-        let (kind, message) = shown(client.schema(SchemaId::Id(7), CALL_TIMEOUT).await);
+        let (kind, message) = shown(client.entry(SchemaId::Id(7), None, CALL_TIMEOUT).await);
         assert_eq!(kind, Kind::Schema, "{message}");
         assert!(message.contains(expected) && message.contains(&mock.url()), "{expected}: {message}");
         assert!(!message.contains("hunter2"), "{message}");

@@ -24,7 +24,7 @@ async fn a_failure_that_passes_costs_a_backoff() {
         mock.inject(RegistryFault::once(reaction));
     }
     let started = Instant::now();
-    client.schema(SchemaId::Id(1), CALL_TIMEOUT).await.unwrap();
+    client.entry(SchemaId::Id(1), None, CALL_TIMEOUT).await.unwrap();
     // Three waits: 100, 200 and 400 ms, each changed by up to 20 %. A reused connection that was closed costs none.
     assert_took(started, ms(560), ms(850));
     assert_eq!(mock.requests().len(), 5);
@@ -37,7 +37,7 @@ async fn the_registry_decides_how_long_to_wait() {
     let client = registry_client(&mock, &[]);
     mock.inject(RegistryFault::once(status(429, Some(7))));
     let started = Instant::now();
-    client.schema(SchemaId::Id(1), CALL_TIMEOUT).await.unwrap();
+    client.entry(SchemaId::Id(1), None, CALL_TIMEOUT).await.unwrap();
     assert_took(started, ms(7_000), ms(7_100));
     mock.inject(RegistryFault::once(status(429, Some(u64::MAX))));
     let started = Instant::now();
@@ -53,11 +53,11 @@ async fn while_the_registry_is_down_cached_ids_work_and_others_are_a_timeout_wit
     mock.register("s", "AVRO", AVRO, &[]).unwrap();
     mock.register("s", "AVRO", "\"string\"", &[]).unwrap();
     let client = registry_client(&mock, &[]);
-    client.schema(SchemaId::Id(1), CALL_TIMEOUT).await.unwrap();
+    client.entry(SchemaId::Id(1), None, CALL_TIMEOUT).await.unwrap();
     mock.stop().await.unwrap();
-    client.schema(SchemaId::Id(1), CALL_TIMEOUT).await.expect("cached");
+    client.entry(SchemaId::Id(1), None, CALL_TIMEOUT).await.expect("cached");
     let started = Instant::now();
-    let failed = client.schema(SchemaId::Id(2), ms(5_000)).await.unwrap_err();
+    let failed = client.entry(SchemaId::Id(2), None, ms(5_000)).await.unwrap_err();
     assert_eq!((failed.kind(), started.elapsed()), (Kind::Timeout, ms(5_000)));
     let message = failed.to_string();
     let expected = format!("looking up schema 2 did not succeed within 5000 ms: {}", mock.url());
@@ -67,7 +67,7 @@ async fn while_the_registry_is_down_cached_ids_work_and_others_are_a_timeout_wit
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("looking up schema 2 has been failing for 2 s"), "{warnings:?}");
     mock.restart().await.unwrap();
-    client.schema(SchemaId::Id(2), CALL_TIMEOUT).await.expect("back again");
+    client.entry(SchemaId::Id(2), None, CALL_TIMEOUT).await.expect("back again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,7 +79,7 @@ async fn a_silent_registry_is_a_warning_within_seconds_and_the_next_address_is_t
     let urls = format!("{},{}", silent.url(), mock.url());
     let client = try_registry_client(&urls, &[]).unwrap();
     let started = Instant::now();
-    client.schema(SchemaId::Id(1), CALL_TIMEOUT).await.unwrap();
+    client.entry(SchemaId::Id(1), None, CALL_TIMEOUT).await.unwrap();
     assert_took(started, ms(10_000), ms(10_100));
     let warnings: Vec<String> = captured_log().into_iter().filter(|line| line.starts_with("WARN")).collect();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
@@ -132,12 +132,12 @@ async fn a_failing_look_up_is_not_repeated_at_once() {
     let mock = registry().await;
     let client = registry_client(&mock, &[("retry.backoff.max.ms", "1000")]);
     for _ in 0..1_000 {
-        assert!(client.schema(SchemaId::Id(7), CALL_TIMEOUT).await.is_err());
+        assert!(client.entry(SchemaId::Id(7), None, CALL_TIMEOUT).await.is_err());
     }
     assert_eq!(mock.requests().len(), 1);
     tokio::time::sleep(ms(1_000)).await;
     mock.register("s", "AVRO", AVRO, &[]).unwrap();
-    assert!(client.schema(SchemaId::Id(7), CALL_TIMEOUT).await.is_err());
+    assert!(client.entry(SchemaId::Id(7), None, CALL_TIMEOUT).await.is_err());
     assert_eq!(mock.requests().len(), 2);
 }
 
@@ -177,9 +177,9 @@ async fn a_cancelled_caller_does_not_leave_the_others_waiting() {
     mock.register("s", "AVRO", AVRO, &[]).unwrap();
     mock.inject(RegistryFault::once(RegistryReaction::Silence));
     let client = registry_client(&mock, &[]);
-    let cancelled = tokio::time::timeout(ms(500), client.schema(SchemaId::Id(1), CALL_TIMEOUT));
-    let (cancelled, found) = tokio::join!(cancelled, client.schema(SchemaId::Id(1), CALL_TIMEOUT));
+    let cancelled = tokio::time::timeout(ms(500), client.entry(SchemaId::Id(1), None, CALL_TIMEOUT));
+    let (cancelled, found) = tokio::join!(cancelled, client.entry(SchemaId::Id(1), None, CALL_TIMEOUT));
     assert!(cancelled.is_err());
-    assert_eq!(&*found.unwrap().text, AVRO);
+    assert_eq!(&*found.unwrap().schema.text, AVRO);
     assert_eq!(mock.request_count(None, "/schemas/ids/1"), 2);
 }

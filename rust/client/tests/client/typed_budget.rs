@@ -11,8 +11,8 @@ use ottla_arrow::Column;
 use ottla_client::consumer::{ArrowLayout, Range, Scan, ScanOptions};
 use ottla_client::environment::BoxFuture;
 use ottla_client::typed::{
-    DeadLetter, DeadLetterSink, DeadLetters, DecodeMode, ERROR_COLUMN, ReaderSchemaSource, TypedColumn,
-    TypedColumnOptions, TypedColumns,
+    DeadLetter, DeadLetterSink, DeadLetters, DecodeMode, ERROR_COLUMN, FieldValue, ReaderSchemaSource,
+    SubjectName, TypedColumn, TypedColumnOptions, TypedColumns,
 };
 use ottla_client::{Error, Kind, Result};
 use ottla_mock::MockCluster;
@@ -41,7 +41,7 @@ fn typed(mode: DecodeMode) -> TypedColumns {
             limits: SchemaLimits { batch_bytes: BUDGET, ..SchemaLimits::default() },
             ..ReaderOptions::default()
         },
-        subject: None,
+        subject: SubjectName::Topic,
         wire_format: WireFormat::None,
         mode,
     };
@@ -216,8 +216,9 @@ async fn records_are_decoded_in_parts_of_their_batch() {
         for set in sets {
             let values = set.typed.as_ref().and_then(|typed| typed.value.clone()).expect("it was decoded");
             for entry in &set.entries {
-                match values.array(entry.row) {
-                    Ok(array) => {
+                match values.value(entry.row) {
+                    Ok(value) => {
+                        let FieldValue::Converted(array, _) = value else { panic!("{value:?}") };
                         assert_eq!(numbers(array)[entry.row], Some(entry.offset));
                         assert!(array.get_array_memory_size() < 3 * BUDGET);
                     }

@@ -14,8 +14,8 @@ use ottla_client::consumer::{ArrowLayout, Consumer, Range, Scan, ScanOptions};
 use ottla_client::environment::BoxFuture;
 use ottla_client::schema_registry::NewSchema;
 use ottla_client::typed::{
-    DecodeMode, ERROR_COLUMN, FoundSchema, ReaderSchemaSource, SchemaLookup, SubjectSchema, TypedColumn,
-    TypedColumnOptions, TypedColumns, WriterSchema,
+    DecodeMode, ERROR_COLUMN, FieldValue, FoundSchema, ReaderSchemaSource, SchemaLookup, SubjectName,
+    SubjectSchema, TypedColumn, TypedColumnOptions, TypedColumns, WriterSchema,
 };
 use ottla_client::{Error, Kind, Result};
 use ottla_mock::MockCluster;
@@ -54,7 +54,7 @@ impl Registry {
 }
 
 impl SchemaLookup for Registry {
-    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>> {
+    fn schema<'a>(&'a self, id: SchemaId, _: Option<&'a str>) -> BoxFuture<'a, Result<FoundSchema>> {
         Box::pin(async move {
             let schema = match id {
                 SchemaId::Id(id) => self.find(id).await?,
@@ -111,7 +111,7 @@ fn column(registry: &Arc<Registry>, mode: DecodeMode) -> Arc<TypedColumn> {
         header: Header::Value,
         reader: ReaderSchemaSource::Version(None),
         part: ReaderOptions::default(),
-        subject: None,
+        subject: SubjectName::Topic,
         wire_format: WireFormat::Confluent,
         mode,
     };
@@ -294,8 +294,11 @@ async fn records_have_typed_values_and_one_that_cannot_be_decoded_is_an_error_of
         for set in within_deadline(consumer.poll(ms(1_000), max_records)).await.unwrap() {
             let values = set.typed.as_ref().and_then(|typed| typed.value.clone()).unwrap();
             for entry in &set.entries {
-                let value = values.array(entry.row).map_err(|error| error.kind());
-                decoded.push(value.map(|array| array.as_primitive::<Int64Type>().value(entry.row)));
+                let value = values.value(entry.row).map_err(|error| error.kind());
+                decoded.push(value.map(|value| match value {
+                    FieldValue::Converted(array, row) => array.as_primitive::<Int64Type>().value(row),
+                    other => panic!("{other:?}"),
+                }));
             }
         }
     }
@@ -317,7 +320,7 @@ async fn a_given_type_of_json_needs_no_registry_and_fields_are_selected() {
             projection: Some(Projection::new(fields.iter().copied()).unwrap().into()),
             ..ReaderOptions::default()
         },
-        subject: None,
+        subject: SubjectName::Topic,
         wire_format,
         mode: DecodeMode::Permissive,
     };
@@ -351,7 +354,7 @@ async fn records_of_aws_glue_are_read_with_the_given_schema_and_no_registry() {
         header: Header::Value,
         reader,
         part: ReaderOptions::default(),
-        subject: None,
+        subject: SubjectName::Topic,
         wire_format: WireFormat::Glue,
         mode: DecodeMode::FailFast,
     };
@@ -394,7 +397,7 @@ async fn fields_are_selected_of_each_writers_schema() {
             projection: Some(Projection::new(["b"]).unwrap().into()),
             ..ReaderOptions::default()
         },
-        subject: None,
+        subject: SubjectName::Topic,
         wire_format: WireFormat::Confluent,
         mode: DecodeMode::FailFast,
     };

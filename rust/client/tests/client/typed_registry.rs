@@ -10,7 +10,7 @@ use ottla_arrow::Column;
 use ottla_client::consumer::{ArrowLayout, Consumer};
 use ottla_client::schema_registry::RegistryLookup;
 use ottla_client::typed::{
-    DecodeMode, ERROR_COLUMN, ReaderSchemaSource, TypedColumn, TypedColumnOptions, TypedColumns,
+    DecodeMode, ERROR_COLUMN, ReaderSchemaSource, SubjectName, TypedColumn, TypedColumnOptions, TypedColumns,
 };
 use ottla_client::{Kind, Result};
 use ottla_mock::schema_registry::{MockRegistry, RegistryFault, RegistryReaction};
@@ -25,7 +25,7 @@ fn layout(registry: &MockRegistry, mode: DecodeMode, pairs: &[(&str, &str)]) -> 
         header: Header::Value,
         reader: ReaderSchemaSource::Version(None),
         part: ReaderOptions::default(),
-        subject: None,
+        subject: SubjectName::Topic,
         wire_format: WireFormat::Confluent,
         mode,
     };

@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::RegistryAuth;
-use super::documents::{apicurio_version, by_id, in_subject, json_of, schema_of, which};
+use super::documents::{apicurio_version, by_id, import_of, in_subject, json_of, schema_of, which};
 use super::failure::RegistryFailure;
 use super::levels::CompatibilityLevel;
 use super::query::Query;
@@ -86,19 +86,20 @@ pub(super) fn handle(state: &mut RegistryState, request: &ApiRequest<'_>) -> Out
 }
 
 fn schemas(state: &RegistryState, request: &ApiRequest<'_>, query: &Query, path: &[&str]) -> Outcome {
+    let context = context_of(query.text("subject").unwrap_or_default());
     match (request.method, path) {
         ("GET", ["types"]) => Ok(json!(["JSON", "PROTOBUF", "AVRO"])),
-        ("GET", ["ids", id]) => state.schemas.by_id(id).map(|schema| by_id(&schema)),
+        ("GET", ["ids", id]) => state.schemas.by_id(&context, id).map(|schema| by_id(&schema)),
         ("GET", ["guids", guid]) => state.schemas.by_guid(guid).map(|schema| by_id(&schema)),
         ("GET", ["ids", id, "subjects"]) => {
             let mut subjects: Vec<String> =
-                state.places(id, query.listed())?.into_iter().map(|place| place.subject).collect();
+                state.places(&context, id, query.listed())?.into_iter().map(|place| place.subject).collect();
             subjects.dedup();
             Ok(json!(query.page(subjects)))
         }
         ("GET", ["ids", id, "versions"]) => {
             let place = |it: &StoredSchema| json!({"subject": it.subject, "version": it.version});
-            let places: Vec<Value> = state.places(id, query.listed())?.iter().map(place).collect();
+            let places: Vec<Value> = state.places(&context, id, query.listed())?.iter().map(place).collect();
             Ok(json!(query.page(places)))
         }
         _ => Err(RegistryFailure::no_route()),
@@ -130,8 +131,12 @@ fn versions(
     match (request.method, path) {
         ("GET", []) => state.versions(subject, query.listed()).map(|found| json!(query.page(found))),
         ("POST", []) => {
-            let registered =
-                state.register_compatible(subject, schema_of(request.body)?, query.flag("normalize"));
+            let registered = state.register_compatible(
+                subject,
+                schema_of(request.body)?,
+                import_of(request.body)?,
+                query.flag("normalize"),
+            );
             registered.map(|found| json!({"id": found.id}))
         }
         ("GET", [version]) => {

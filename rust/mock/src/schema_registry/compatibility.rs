@@ -49,7 +49,7 @@ impl RegistryState {
     ) -> Result<Vec<String>, RegistryFailure> {
         let (level, number) = (self.levels.effective(subject), earlier.number);
         let known = &earlier.schema.document;
-        if self.refuses_changes(subject) && !known.is_same(document) {
+        if self.refuses_changes(subject) && !document.is_same(known) {
             return Ok(vec![format!("The schema differs from version {number} of subject '{subject}'")]);
         }
         if level == CompatibilityLevel::None {

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use super::failure::RegistryFailure;
+use super::schemas::Schema;
 use super::state::{Listed, RegistryState, Version, Which};
 
 impl RegistryState {
@@ -115,7 +116,8 @@ impl RegistryState {
                 self.subjects.remove(subject);
             }
         }
-        let used: HashSet<i32> = self.all_versions().map(|(_, version)| version.schema.id).collect();
-        self.schemas.retain(|schema| used.contains(&schema.id));
+        let place = |schema: &Schema| (schema.context.clone(), schema.id);
+        let used: HashSet<_> = self.all_versions().map(|(_, version)| place(&version.schema)).collect();
+        self.schemas.retain(|schema| used.contains(&place(schema)));
     }
 }

@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use super::contract::Contract;
 use super::failure::RegistryFailure;
+use super::mode_rules::Import;
 use super::schemas::{RegistryReference, Schema, SchemaDocument};
 use super::state::{StoredSchema, Which};
 
@@ -33,7 +35,19 @@ pub(super) fn schema_of(bytes: &Bytes) -> Result<SchemaDocument, RegistryFailure
         schema_type: schema_type.to_owned(),
         text: text.to_owned(),
         references: references.collect::<Option<_>>().ok_or_else(invalid)?,
+        contract: Contract::of(&document)?,
     })
+}
+
+/// The id and the version in the body of a registration.
+pub(super) fn import_of(bytes: &Bytes) -> Result<Import, RegistryFailure> {
+    let document = json_of(bytes)?;
+    let number = |field: &str| {
+        // Clients also send what means none.
+        let given = document.get(field).and_then(Value::as_i64).filter(|number| *number > 0);
+        given.and_then(|number| i32::try_from(number).ok())
+    };
+    Ok(Import { id: number("id"), version: number("version") })
 }
 
 /// The JSON of a body.
@@ -47,6 +61,7 @@ pub(super) fn by_id(schema: &Schema) -> Value {
     let Schema { guid, document, .. } = schema;
     let mut found = json!({"schema": document.text, "guid": guid});
     add_type(&mut found, &document.schema_type, &document.references);
+    document.contract.add_to(&mut found);
     found
 }
 
@@ -60,6 +75,7 @@ pub(super) fn in_subject(schema: &StoredSchema) -> Value {
         "schema": schema.text,
     });
     add_type(&mut found, &schema.schema_type, &schema.references);
+    schema.contract.add_to(&mut found);
     found
 }
 

@@ -14,6 +14,7 @@
 mod api;
 mod avro;
 mod compatibility;
+mod contract;
 mod deletion;
 mod documents;
 mod failure;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
+pub use contract::Contract;
 pub use failure::RegistryFailure;
 pub use fault::{RegistryFault, RegistryFaultId, RegistryMatch, RegistryReaction};
 pub use levels::CompatibilityLevel;
@@ -44,6 +46,7 @@ pub use state::StoredSchema;
 
 use crate::transport::{ReservedAddress, Transport};
 use fault::RegistryFaults;
+use mode_rules::Import;
 use schemas::SchemaDocument;
 use server::RunningServer;
 use state::{Listed, RegistryState};
@@ -158,8 +161,9 @@ impl MockRegistry {
             schema_type: schema_type.to_owned(),
             text: text.to_owned(),
             references: references.to_vec(),
+            contract: Contract::default(),
         };
-        self.shared.state.lock().register(subject, document)
+        self.shared.state.lock().register(subject, document, Import::default())
     }
 
     /// Sets which changes a subject accepts from clients, or all subjects that have no level of their own.

@@ -4,9 +4,55 @@
 
 use super::failure::RegistryFailure;
 use super::modes::Modes;
-use super::state::{Listed, RegistryState};
+use super::schemas::SchemaDocument;
+use super::state::{Listed, RegistryState, Version};
+use super::subject_names::context_of;
+
+/// The id and the version that a client chooses for a schema, as it may in the mode `IMPORT`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Import {
+    pub(super) id: Option<i32>,
+    pub(super) version: Option<i32>,
+}
+
+impl Import {
+    /// Whether a schema with this id is what the client wants.
+    pub(super) fn is_id(self, id: i32) -> bool {
+        self.id.is_none_or(|own| own == id)
+    }
+}
 
 impl RegistryState {
+    /// Refuses an id or a version that the client may not choose.
+    pub(super) fn check_import(
+        &self,
+        subject: &str,
+        document: &SchemaDocument,
+        import: Import,
+    ) -> Result<(), RegistryFailure> {
+        if self.modes.effective(subject) != "IMPORT" {
+            return Err(RegistryFailure::not_permitted(&format!("Subject {subject} is not in import mode")));
+        }
+        let Some(id) = import.id else {
+            return Err(RegistryFailure::not_permitted(&format!(
+                "Subject {subject} is not in read-write mode"
+            )));
+        };
+        let known = self.schemas.by_id(&context_of(subject), &id.to_string());
+        if known.is_ok_and(|known| !document.is_same(&known.document)) {
+            let message = format!("Overwrite new schema with id {id} is not permitted.");
+            return Err(RegistryFailure::not_permitted(&message));
+        }
+        let is_taken = |version: &Version| {
+            Some(version.number) == import.version && !document.is_same(&version.schema.document)
+        };
+        if self.listed(subject, Listed::All).any(is_taken) {
+            let message = "Overwriting an existing version is not permitted.";
+            return Err(RegistryFailure::not_permitted(message));
+        }
+        Ok(())
+    }
+
     /// Sets a mode as a client does.
     pub(super) fn set_mode(
         &mut self,
@@ -33,7 +79,6 @@ impl RegistryState {
             "READONLY" | "READONLY_OVERRIDE" => {
                 Err(RegistryFailure::not_permitted(&format!("Subject {subject} is in read-only mode")))
             }
-            // Ids that clients choose are not supported here.
             "IMPORT" if registers => {
                 Err(RegistryFailure::not_permitted(&format!("Subject {subject} is not in read-write mode")))
             }

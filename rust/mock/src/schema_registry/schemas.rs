@@ -1,12 +1,15 @@
-//! Schemas by id and GUID, whichever subjects have them.
+//! Schemas by id and GUID, whichever subjects of their context have them.
 //!
-//! Invariants: the same schema has one id and one GUID; ids count from 1 and are never used again.
+//! Invariants: in a context, the same schema has one id, and ids count from 1 and are never used again, but for those that
+//! clients choose in the mode `IMPORT`; the same schema has one GUID.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
+use super::contract::Contract;
 use super::failure::RegistryFailure;
 
 /// A reference to another schema.
@@ -26,10 +29,11 @@ pub(super) struct SchemaDocument {
     pub(super) schema_type: String,
     pub(super) text: String,
     pub(super) references: Vec<RegistryReference>,
+    pub(super) contract: Contract,
 }
 
 impl SchemaDocument {
-    /// Whether both are one schema. In JSON, white space does not count.
+    /// Whether a request with `self` is about the schema `other`. In JSON, white space does not count.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
         let is_same_text = || match self.schema_type.as_str() {
@@ -39,7 +43,10 @@ impl SchemaDocument {
                     || parse(&self.text).is_some_and(|one| Some(one) == parse(&other.text))
             }
         };
-        self.schema_type == other.schema_type && self.references == other.references && is_same_text()
+        self.schema_type == other.schema_type
+            && self.references == other.references
+            && self.contract.matches(&other.contract)
+            && is_same_text()
     }
 
     /// What two ways to write a schema have in common: white space, the order of keys and of references do not count,
@@ -65,8 +72,12 @@ impl SchemaDocument {
 
     /// A GUID that depends on the schema alone, as Confluent's.
     fn guid(&self) -> String {
-        let Self { schema_type, text, references } = self;
-        let whole = digest(&SHA256, format!("{schema_type}\n{references:?}\n{text}").as_bytes());
+        let Self { schema_type, text, references, contract } = self;
+        let mut identity = format!("{schema_type}\n{references:?}\n{text}");
+        if *contract != Contract::default() {
+            identity.push_str(&format!("{contract:?}"));
+        }
+        let whole = digest(&SHA256, identity.as_bytes());
         let mut out = String::new();
         for (at, byte) in whole.as_ref().iter().take(16).enumerate() {
             if matches!(at, 4 | 6 | 8 | 10) {
@@ -93,6 +104,8 @@ fn qualify(document: &mut Value) {
 /// A schema with its identity.
 #[derive(Debug)]
 pub(super) struct Schema {
+    /// As `context_of` returns it.
+    pub(super) context: String,
     pub(super) id: i32,
     pub(super) guid: String,
     pub(super) document: SchemaDocument,
@@ -102,24 +115,34 @@ pub(super) struct Schema {
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
     known: Vec<Arc<Schema>>,
-    last_id: i32,
+    /// By context.
+    last_ids: HashMap<String, i32>,
 }
 
 impl Schemas {
-    pub(super) fn find(&self, document: &SchemaDocument) -> Option<Arc<Schema>> {
-        self.known.iter().find(|schema| schema.document.is_same(document)).cloned()
+    pub(super) fn find(&self, context: &str, document: &SchemaDocument) -> Option<Arc<Schema>> {
+        let is_it = |schema: &&Arc<Schema>| {
+            schema.context == context
+                && document.contract == schema.document.contract
+                && document.is_same(&schema.document)
+        };
+        self.known.iter().find(is_it).cloned()
     }
 
-    pub(super) fn add(&mut self, document: SchemaDocument) -> Arc<Schema> {
-        self.last_id = self.last_id.saturating_add(1);
-        let schema = Arc::new(Schema { id: self.last_id, guid: document.guid(), document });
+    /// Adds a schema, with an id that the client chose or with the next one.
+    pub(super) fn add(&mut self, context: &str, document: SchemaDocument, id: Option<i32>) -> Arc<Schema> {
+        let last = self.last_ids.entry(context.to_owned()).or_default();
+        let id = id.unwrap_or(last.saturating_add(1));
+        *last = id.max(*last);
+        let (context, guid) = (context.to_owned(), document.guid());
+        let schema = Arc::new(Schema { context, id, guid, document });
         self.known.push(Arc::clone(&schema));
         schema
     }
 
-    pub(super) fn by_id(&self, id: &str) -> Result<Arc<Schema>, RegistryFailure> {
-        let found = self.known.iter().find(|schema| schema.id.to_string() == id);
-        found.cloned().ok_or_else(RegistryFailure::no_schema)
+    pub(super) fn by_id(&self, context: &str, id: &str) -> Result<Arc<Schema>, RegistryFailure> {
+        let is_it = |schema: &&Arc<Schema>| schema.context == context && schema.id.to_string() == id;
+        self.known.iter().find(is_it).cloned().ok_or_else(RegistryFailure::no_schema)
     }
 
     pub(super) fn by_guid(&self, guid: &str) -> Result<Arc<Schema>, RegistryFailure> {

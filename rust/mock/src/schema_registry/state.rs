@@ -7,10 +7,13 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use super::contract::Contract;
 use super::failure::RegistryFailure;
 use super::levels::Levels;
+use super::mode_rules::Import;
 use super::modes::Modes;
 use super::schemas::{RegistryReference, Schema, SchemaDocument, Schemas};
+use super::subject_names::context_of;
 
 /// A schema in a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub struct StoredSchema {
     pub text: String,
     /// The references.
     pub references: Vec<RegistryReference>,
+    /// Metadata and rules.
+    pub contract: Contract,
 }
 
 #[derive(Debug, Clone)]
@@ -86,9 +91,14 @@ impl RegistryState {
         &mut self,
         subject: &str,
         document: SchemaDocument,
+        import: Import,
         normalize: bool,
     ) -> Result<StoredSchema, RegistryFailure> {
         self.validate(&document)?;
+        if import != Import::default() {
+            self.check_import(subject, &document, import)?;
+            return self.register(subject, document, import);
+        }
         if normalize && let Ok(found) = self.lookup(subject, &document, Listed::Alive, true) {
             return Ok(found);
         }
@@ -99,14 +109,15 @@ impl RegistryState {
                 return Err(RegistryFailure::incompatible(subject, &differences));
             }
         }
-        self.register(subject, document)
+        self.register(subject, document, import)
     }
 
     /// Registers a schema, whatever the level of compatibility.
     pub(super) fn register(
         &mut self,
         subject: &str,
-        document: SchemaDocument,
+        mut document: SchemaDocument,
+        import: Import,
     ) -> Result<StoredSchema, RegistryFailure> {
         self.validate(&document)?;
         if let Some(version) = self.alive_version(subject, &document) {
@@ -115,18 +126,24 @@ impl RegistryState {
         if self.strict.contains(subject) && self.listed(subject, Listed::Alive).next().is_some() {
             return Err(RegistryFailure::incompatible(subject, &["the subject refuses changes".to_owned()]));
         }
-        let schema = self.schemas.find(&document).unwrap_or_else(|| self.schemas.add(document));
+        if let Some(latest) = self.listed(subject, Listed::Alive).last() {
+            document.contract = document.contract.or(&latest.schema.document.contract);
+        }
+        let context = context_of(subject);
+        let known = self.schemas.find(&context, &document).filter(|known| import.is_id(known.id));
+        let schema = known.unwrap_or_else(|| self.schemas.add(&context, document, import.id));
         let versions = self.subjects.entry(subject.to_owned()).or_default();
-        let number = versions.last().map_or(1, |last| last.number + 1);
+        let number = import.version.unwrap_or_else(|| versions.last().map_or(1, |last| last.number + 1));
         self.global_id = self.global_id.saturating_add(1);
         let version = Version { number, global_id: self.global_id, schema, is_deleted: false };
         let stored = stored(subject, &version);
         versions.push(version);
+        versions.sort_by_key(|version| version.number);
         Ok(stored)
     }
 
     fn alive_version(&self, subject: &str, document: &SchemaDocument) -> Option<&Version> {
-        self.listed(subject, Listed::Alive).find(|version| version.schema.document.is_same(document))
+        self.listed(subject, Listed::Alive).find(|version| document.is_same(&version.schema.document))
     }
 
     /// Makes a subject refuse schemas that differ from its latest version, or accept all again.
@@ -192,16 +209,23 @@ impl RegistryState {
         self.versions(subject, listed)?;
         self.validate(document)?;
         let is_same = |known: &SchemaDocument| {
-            known.is_same(document) || (normalize && known.normalized() == document.normalized())
+            let is_normal =
+                || document.contract.matches(&known.contract) && known.normalized() == document.normalized();
+            document.is_same(known) || (normalize && is_normal())
         };
         let found = self.listed(subject, listed).find(|it| is_same(&it.schema.document));
         found.map(|it| stored(subject, it)).ok_or_else(RegistryFailure::no_schema)
     }
 
     /// The versions that have a schema, in all subjects.
-    pub(super) fn places(&self, id: &str, listed: Listed) -> Result<Vec<StoredSchema>, RegistryFailure> {
-        let schema = self.schemas.by_id(id)?;
-        let all = self.all_versions().filter(|(_, it)| it.schema.id == schema.id && listed.has(it));
+    pub(super) fn places(
+        &self,
+        context: &str,
+        id: &str,
+        listed: Listed,
+    ) -> Result<Vec<StoredSchema>, RegistryFailure> {
+        let schema = self.schemas.by_id(context, id)?;
+        let all = self.all_versions().filter(|(_, it)| Arc::ptr_eq(&it.schema, &schema) && listed.has(it));
         Ok(all.map(|(subject, version)| stored(subject, version)).collect())
     }
 
@@ -218,7 +242,7 @@ impl RegistryState {
 }
 
 fn stored(subject: &str, Version { number, global_id, schema, .. }: &Version) -> StoredSchema {
-    let SchemaDocument { schema_type, text, references } = &schema.document;
+    let SchemaDocument { schema_type, text, references, contract } = &schema.document;
     StoredSchema {
         subject: subject.to_owned(),
         version: *number,
@@ -228,5 +252,6 @@ fn stored(subject: &str, Version { number, global_id, schema, .. }: &Version) ->
         schema_type: schema_type.clone(),
         text: text.clone(),
         references: references.clone(),
+        contract: contract.clone(),
     }
 }

@@ -8,16 +8,16 @@
 use std::sync::Arc;
 
 use ottla_client::consumer::{RecordEntry, RecordSet};
-use ottla_client::typed::{TypedColumns, TypedField};
+use ottla_client::typed::{FieldValue, TypedColumns, TypedField};
 use ottla_client::{Error, Kind};
 use ottla_schema::Header;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
+use crate::convert::errors;
 use crate::convert::field_bytes::bytes_or_none;
-use crate::convert::{arrow_value, errors};
-use crate::typed::ColumnFormat;
+use crate::typed::{ColumnFormat, field_value};
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -35,6 +35,8 @@ pub(crate) struct Deserializers {
     value: Option<Deserializer>,
     /// The keys and values that the core decodes.
     typed: TypedColumns,
+    /// The formats of keys and of values that are objects of a type.
+    objects: [Option<Py<ColumnFormat>>; 2],
 }
 
 /// The record of a key or a value.
@@ -49,7 +51,12 @@ impl Deserializers {
     pub(super) fn new(key: Option<&Bound<'_, PyAny>>, value: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let format = |deserializer: Option<&Bound<'_, PyAny>>, header| {
             let format = deserializer.and_then(|format| format.cast::<ColumnFormat>().ok());
-            format.map(|format| format.get().record_column(format.py(), header)).transpose()
+            let column = format.map(|format| format.get().record_column(format.py(), header));
+            column.transpose().map(Option::flatten)
+        };
+        let objects = |deserializer: Option<&Bound<'_, PyAny>>| {
+            let format = deserializer.and_then(|format| format.cast::<ColumnFormat>().ok());
+            format.filter(|format| format.get().objects().is_some()).map(|format| format.clone().unbind())
         };
         let new = |field: &'static str, deserializer: Option<&Bound<'_, PyAny>>| {
             deserializer
@@ -60,7 +67,8 @@ impl Deserializers {
                 .transpose()
         };
         let typed = TypedColumns { key: format(key, Header::Key)?, value: format(value, Header::Value)? };
-        Ok(Self { key: new("key", key)?, value: new("value", value)?, typed })
+        let objects = [objects(key), objects(value)];
+        Ok(Self { key: new("key", key)?, value: new("value", value)?, typed, objects })
     }
 
     /// The keys and values that the core decodes.
@@ -69,7 +77,8 @@ impl Deserializers {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.key.is_none() && self.value.is_none() && self.typed.is_empty()
+        let no_objects = self.objects.iter().all(Option::is_none);
+        self.key.is_none() && self.value.is_none() && self.typed.is_empty() && no_objects
     }
 
     /// Returns the key and the value of a record.
@@ -80,16 +89,84 @@ impl Deserializers {
         entry: &RecordEntry,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         let typed = set.typed.as_ref();
-        let key = match (&self.typed.key, typed.and_then(|typed| typed.key.as_ref())) {
-            (None, _) => field(self.key.as_ref(), context, set.key(entry))?,
-            (Some(_), decoded) => typed_field(decoded, context, entry)?,
+        let [keys, values] = &self.objects;
+        let key = match (&self.typed.key, keys) {
+            (None, None) => field(self.key.as_ref(), context, set.key(entry))?,
+            (Some(_), None) => typed_field(typed.and_then(|typed| typed.key.as_ref()), context, entry)?,
+            (column, Some(format)) => {
+                let decoded = typed.and_then(|typed| typed.key.as_ref());
+                let object = Object { format, header: Header::Key, is_checked: column.is_some(), decoded };
+                object.of(context, set, entry, set.key(entry))?
+            }
         };
-        let value = match (&self.typed.value, typed.and_then(|typed| typed.value.as_ref())) {
-            (None, _) => field(self.value.as_ref(), context, set.value(entry))?,
-            (Some(_), decoded) => typed_field(decoded, context, entry)?,
+        let value = match (&self.typed.value, values) {
+            (None, None) => field(self.value.as_ref(), context, set.value(entry))?,
+            (Some(_), None) => typed_field(typed.and_then(|typed| typed.value.as_ref()), context, entry)?,
+            (column, Some(format)) => {
+                let decoded = typed.and_then(|typed| typed.value.as_ref());
+                let object = Object { format, header: Header::Value, is_checked: column.is_some(), decoded };
+                object.of(context, set, entry, set.value(entry))?
+            }
         };
         Ok((key, value))
     }
+}
+
+/// A key or a value that is an object of a type.
+struct Object<'a> {
+    format: &'a Py<ColumnFormat>,
+    header: Header,
+    /// Whether the core decodes the record before, or checks it.
+    is_checked: bool,
+    decoded: Option<&'a TypedField>,
+}
+
+impl Object<'_> {
+    fn of(
+        &self,
+        context: &RecordContext<'_, '_>,
+        set: &RecordSet,
+        entry: &RecordEntry,
+        data: Option<&[u8]>,
+    ) -> PyResult<Py<PyAny>> {
+        let py = context.topic.py();
+        let format = self.format.get();
+        let (Some(objects), Some(data)) = (format.objects(), data) else { return Ok(py.None()) };
+        let object = if objects.is_of_payloads() {
+            if self.is_checked {
+                decoded_value(self.decoded, context, entry)?;
+            }
+            let header = |name: &str| {
+                set.headers(entry)
+                    .filter(|(key, _)| *key == name.as_bytes())
+                    .last()
+                    .and_then(|(_, value)| value)
+            };
+            objects.of_payload(py, format.wire_format(), self.header, data, header)
+        } else {
+            objects.load(typed_field(self.decoded, context, entry)?.bind(py))
+        };
+        object.map(Bound::unbind).map_err(|cause| {
+            error(py, context, self.header.column(), cause).unwrap_or_else(|failure| failure)
+        })
+    }
+}
+
+/// Returns a key or a value that the core has decoded.
+fn decoded_value<'a>(
+    decoded: Option<&'a TypedField>,
+    context: &RecordContext<'_, '_>,
+    entry: &RecordEntry,
+) -> PyResult<(&'static str, FieldValue<'a>)> {
+    let not_decoded = || Error::new(Kind::State, "the record was not decoded yet: poll again");
+    let value =
+        decoded.ok_or_else(not_decoded).and_then(|decoded| Ok((decoded.name(), decoded.value(entry.row)?)));
+    value.map_err(|error| of_record(context, error))
+}
+
+fn of_record(context: &RecordContext<'_, '_>, error: Error) -> PyErr {
+    let topic = Arc::from(context.topic.to_string());
+    errors::raise(context.topic.py(), &error.at(&topic, context.partition).offset(context.offset))
 }
 
 /// Converts a key or a value that the core has decoded.
@@ -98,19 +175,12 @@ fn typed_field(
     context: &RecordContext<'_, '_>,
     entry: &RecordEntry,
 ) -> PyResult<Py<PyAny>> {
-    let py = context.topic.py();
-    let not_decoded = || Error::new(Kind::State, "the record was not decoded yet: poll again");
-    let array =
-        decoded.ok_or_else(not_decoded).and_then(|decoded| Ok((decoded.name(), decoded.array(entry.row)?)));
-    let raise = |error: Error| {
-        let topic = Arc::from(context.topic.to_string());
-        errors::raise(py, &error.at(&topic, context.partition).offset(context.offset))
-    };
-    let (name, array) = array.map_err(raise)?;
-    arrow_value::value(py, array, entry.row).map(Bound::unbind).map_err(|failure| match failure.reason() {
-        Ok(reason) => {
-            raise(Error::new(Kind::Serialization, format!("the {name} cannot be decoded: {reason}")))
-        }
+    let (name, value) = decoded_value(decoded, context, entry)?;
+    field_value(context.topic.py(), value).map(Bound::unbind).map_err(|failure| match failure.reason() {
+        Ok(reason) => of_record(
+            context,
+            Error::new(Kind::Serialization, format!("the {name} cannot be decoded: {reason}")),
+        ),
         Err(raised) => raised,
     })
 }
@@ -150,17 +220,17 @@ impl Deserializer {
         };
         result
             .map(Bound::unbind)
-            .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
+            .map_err(|cause| error(py, context, self.field, cause).unwrap_or_else(|failure| failure))
     }
+}
 
-    fn error(&self, py: Python<'_>, context: &RecordContext<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
-        if !cause.is_instance_of::<pyo3::exceptions::PyException>(py) {
-            // Ctrl-C or SystemExit.
-            return Ok(cause);
-        }
-        let new_error = ERROR.import(py, "ottla.errors", "_deserialization_error")?;
-        let arguments = (context.topic, context.partition, context.offset, self.field, cause.value(py));
-        let error = new_error.call1(arguments)?;
-        Ok(PyErr::from_value(error))
+fn error(py: Python<'_>, context: &RecordContext<'_, '_>, field: &str, cause: PyErr) -> PyResult<PyErr> {
+    if !cause.is_instance_of::<pyo3::exceptions::PyException>(py) {
+        // Ctrl-C or SystemExit.
+        return Ok(cause);
     }
+    let new_error = ERROR.import(py, "ottla.errors", "_deserialization_error")?;
+    let arguments = (context.topic, context.partition, context.offset, field, cause.value(py));
+    let error = new_error.call1(arguments)?;
+    Ok(PyErr::from_value(error))
 }

@@ -10,7 +10,7 @@ use pyo3::types::PyTuple;
 
 use crate::convert::errors;
 use crate::convert::field_bytes::{FieldBytes, field_bytes};
-use crate::typed::{ColumnFormat, encode_object};
+use crate::typed::ColumnFormat;
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -133,7 +133,11 @@ impl Serializer {
     ) -> PyResult<Option<FieldBytes>> {
         let py = value.py();
         let returned = match (&self.call, context.headers) {
-            (Call::Format(format), _) => self.encode(format.bind(py), context, value)?,
+            (Call::Format(format), _) => {
+                // The errors of the registry are raised as they are, unlike those of the value.
+                let header = if self.field == "key" { Header::Key } else { Header::Value };
+                format.get().encode(header, context.topic, value)?.map(Bound::into_any)
+            }
             (Call::Function(call), _) => call.bind(py).call1((value,)),
             (Call::Method(call), Some(headers)) if !headers.is_none() => {
                 call.bind(py).call1((context.topic, value, headers))
@@ -143,19 +147,6 @@ impl Serializer {
         returned
             .and_then(|returned| field_bytes("what the serializer returned", &returned))
             .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
-    }
-
-    /// Encodes a value with a format. The errors of the registry are raised as they are, unlike those of the value.
-    fn encode<'py>(
-        &self,
-        format: &Bound<'py, ColumnFormat>,
-        context: FieldContext<'_, '_>,
-        value: &Bound<'py, PyAny>,
-    ) -> PyResult<PyResult<Bound<'py, PyAny>>> {
-        let py = value.py();
-        let header = if self.field == "key" { Header::Key } else { Header::Value };
-        let encoder = format.get().topic_encoder(py, header, context.topic)?;
-        Ok(encode_object(&encoder, header, context.topic, value).map(Bound::into_any))
     }
 
     fn error(&self, py: Python<'_>, context: FieldContext<'_, '_>, cause: PyErr) -> PyResult<PyErr> {

@@ -75,14 +75,15 @@ impl AsyncRegistry {
     }
 
     #[doc = docs!(schema)]
-    #[pyo3(signature = (id, *, timeout=None))]
+    #[pyo3(signature = (id, *, subject=None, timeout=None))]
     fn schema<'py>(
         &self,
         py: Python<'py>,
         id: &Bound<'_, PyAny>,
+        subject: Option<String>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        self.find(py, Wanted::Id(schema_id(id)?), timeout)
+        self.find(py, Wanted::Id(schema_id(id)?, subject), timeout)
     }
 
     #[doc = docs!(latest)]

@@ -8,6 +8,8 @@ macro_rules! docs {
 
 Args:
     id: the id, or a GUID as text (Confluent Platform 8).
+    subject: a subject in the context whose id it is, such as ``:.context:orders-value``.
+        Default: the default context.
     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
 
 Raises:

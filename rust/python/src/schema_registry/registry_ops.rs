@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::schema_registry::{
-    Compatibility, NewSchema, RegistrySetting, SchemaEntry, SchemaRegistry, SubjectFilter,
+    Compatibility, NewSchema, RegistrySetting, SchemaEntry, SchemaRegistry, SubjectFilter, context_of,
 };
 use ottla_client::{Error, Kind, Result};
 use ottla_schema::SchemaId;
@@ -15,7 +15,8 @@ use crate::convert::number;
 
 /// Which schema a look-up is for.
 pub(super) enum Wanted {
-    Id(SchemaId),
+    /// In the context of the subject.
+    Id(SchemaId, Option<String>),
     Latest(String),
     /// With whether it may be one that was deleted softly.
     Version(String, i32, bool),
@@ -48,7 +49,7 @@ pub(super) async fn look_up(
     timeout: Duration,
 ) -> Result<Arc<SchemaEntry>> {
     match wanted {
-        Wanted::Id(id) => registry.entry(id, timeout).await,
+        Wanted::Id(id, subject) => registry.entry(id, subject.as_deref().and_then(context_of), timeout).await,
         Wanted::Latest(subject) => registry.latest(&subject, timeout).await,
         Wanted::Version(subject, version, deleted) => {
             check_version(version)?;

@@ -72,14 +72,15 @@ impl Registry {
     }
 
     #[doc = docs!(schema)]
-    #[pyo3(signature = (id, *, timeout=None))]
+    #[pyo3(signature = (id, *, subject=None, timeout=None))]
     fn schema(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
+        subject: Option<String>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Schema> {
-        self.find(py, Wanted::Id(schema_id(id)?), timeout)
+        self.find(py, Wanted::Id(schema_id(id)?, subject), timeout)
     }
 
     #[doc = docs!(latest)]

@@ -3,38 +3,51 @@
 //!
 //! Invariant: the reader's schema is looked up once for keys and once for values.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use arrow_schema::Field;
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
+use arrow_schema::{DataType, Field};
 use ottla_arrow::Column;
 use ottla_client::typed::{
-    DecodeMode, TopicEncoder, TypedColumn, TypedColumnOptions, TypedColumns, TypedEncoder,
-    TypedEncoderOptions,
+    DecodeMode, FieldValue, ReaderSchemaSource, TopicEncoder, TypedColumn, TypedColumnOptions, TypedColumns,
+    TypedEncoder, TypedEncoderOptions,
 };
 use ottla_client::{Error, Kind};
 use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
 use super::arrow_type::ArrowType;
 use super::decode_mode::{DeadLettersCore, decode_mode};
 use super::encoding::{BatchEncoders, encode_object, topic_encoder};
 use super::limits_arg::schema_limits;
+use super::named::named;
+use super::objects::{self, Objects, is_type};
 use super::registry_arg::lookup;
 use super::schema_arg;
+use super::subject_strategy::subject_name;
 use crate::convert::names::{Names, items};
+use crate::convert::no_object::NoObject;
 use crate::convert::{arrow_value, errors};
 use crate::runtime::wait_for;
 
+static TYPED_VALUE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
 /// How keys or values with a schema are decoded. Create one of its classes.
-#[pyclass(frozen, subclass, module = "ottla.schema")]
+#[pyclass(frozen, subclass, generic, module = "ottla.schema")]
 pub(crate) struct ColumnFormat {
     registry: Option<Py<PyAny>>,
+    /// The objects that records are decoded to and encoded from. Default: plain values.
+    objects: Option<Objects>,
     /// The dead letters of the options, which Python ends only in their own process.
     _dead_letters: Option<Py<DeadLettersCore>>,
     options: TypedColumnOptions,
     /// The decoders of keys and of values.
     columns: [OnceLock<Arc<TypedColumn>>; 2],
+    /// The decoders of what identifies the message of a key or a value, if objects are made of payloads.
+    checks: [OnceLock<Arc<TypedColumn>>; 2],
     /// Whether the schema is registered before it is written with.
     registers: bool,
     /// The encoders of keys and of values.
@@ -44,12 +57,17 @@ pub(crate) struct ColumnFormat {
 /// The arguments of a format.
 pub(super) struct FormatArgs<'a, 'py> {
     pub(super) schema_type: SchemaType,
+    /// The registry, or the type of objects.
+    pub(super) source: Option<&'a Bound<'py, PyAny>>,
     pub(super) registry: Option<&'a Bound<'py, PyAny>>,
     pub(super) schema: Option<&'a Bound<'py, PyAny>>,
     pub(super) version: Option<i32>,
     /// With Protobuf.
     pub(super) message: Option<String>,
     pub(super) subject: Option<String>,
+    pub(super) subject_strategy: Option<&'a Bound<'py, PyAny>>,
+    /// Whether all records are converted to one schema.
+    pub(super) convert: bool,
     pub(super) wire_format: &'a str,
     pub(super) mode: Option<&'a Bound<'py, PyAny>>,
     pub(super) fields: Option<Names>,
@@ -65,28 +83,37 @@ pub(super) const WIRE_FORMATS: [(&str, WireFormat); 4] = [
     ("none", WireFormat::None),
 ];
 
-/// Returns the value of a name, or an error that lists the names.
-pub(super) fn named<T: Copy>(
-    py: Python<'_>,
-    argument: &str,
-    name: &str,
-    values: &[(&str, T)],
-) -> PyResult<T> {
-    match values.iter().find(|(known, _)| *known == name) {
-        Some((_, value)) => Ok(*value),
-        None => {
-            let names: Vec<String> = values.iter().map(|(known, _)| format!("{known:?}")).collect();
-            let message = format!("{argument}={name:?}: expected one of {}", names.join(", "));
-            Err(errors::config(py, message))
-        }
-    }
-}
-
 impl ColumnFormat {
     pub(super) fn new(py: Python<'_>, args: FormatArgs<'_, '_>) -> PyResult<Self> {
-        let FormatArgs { registry, subject, wire_format, mode, fields, .. } = args;
-        let (reader, message) =
-            schema_arg::reader(py, args.schema_type, args.schema, args.version, args.message)?;
+        let FormatArgs { source, subject, wire_format, mode, fields, schema_type, .. } = args;
+        let source = source.filter(|source| !source.is_none());
+        let registry = args.registry.filter(|registry| !registry.is_none());
+        let (objects, registry) = match (source, registry) {
+            (Some(source), registry) if is_type(source)? => {
+                (Some(Objects::new(source, schema_type)?), registry)
+            }
+            (Some(_), Some(_)) => {
+                return Err(errors::config(py, "the registry is given twice: pass it once"));
+            }
+            (source, registry) => (None, source.or(registry)),
+        };
+        let is_derived = args.schema.is_none_or(|schema| schema.is_none()) && args.version.is_none();
+        if objects.is_some() && schema_type == SchemaType::Protobuf && !(is_derived && args.message.is_none())
+        {
+            let message =
+                "a generated class has its schema and its message: leave schema, version and message out";
+            return Err(errors::config(py, message));
+        }
+        let derived = objects.as_ref().filter(|_| is_derived).map(|objects| objects.schema(py));
+        let (mut reader, message) =
+            schema_arg::reader(py, schema_type, derived.or(args.schema), args.version, args.message)?;
+        if !args.convert {
+            if objects.is_some() || !is_derived || message.is_some() || fields.is_some() {
+                let message = "convert=False keeps the schema that each record was written with: leave the class, schema, version, message and fields out";
+                return Err(errors::config(py, message));
+            }
+            reader = ReaderSchemaSource::AsWritten(schema_type);
+        }
         let projection = fields.map(|Names(fields)| Projection::new(fields.iter().map(String::as_str)));
         let projection = projection.transpose().map_err(|error| errors::config(py, error.to_string()))?;
         let (mode, dead_letters) = decode_mode(py, mode)?;
@@ -98,16 +125,17 @@ impl ColumnFormat {
                 projection: projection.map(Arc::new),
                 limits: schema_limits(py, args.limits)?,
             },
-            subject,
+            subject: subject_name(py, subject, args.subject_strategy)?,
             wire_format: named(py, "wire_format", wire_format, &WIRE_FORMATS)?,
             mode,
         };
-        let registry = registry.filter(|registry| !registry.is_none());
         let format = Self {
             registry: registry.map(|registry| registry.clone().unbind()),
+            objects,
             _dead_letters: dead_letters,
             options,
             columns: [OnceLock::new(), OnceLock::new()],
+            checks: [OnceLock::new(), OnceLock::new()],
             registers: args.register,
             encoders: [OnceLock::new(), OnceLock::new()],
         };
@@ -119,10 +147,11 @@ impl ColumnFormat {
         Ok(format)
     }
 
-    /// Returns the decoder of keys or of values of records that are taken one by one.
-    pub(crate) fn record_column(&self, py: Python<'_>, header: Header) -> PyResult<Arc<TypedColumn>> {
+    /// Returns the decoder of keys or of values of records that are taken one by one; none if objects are made of
+    /// payloads alone.
+    pub(crate) fn record_column(&self, py: Python<'_>, header: Header) -> PyResult<Option<Arc<TypedColumn>>> {
         let why = match self.options.mode {
-            DecodeMode::FailFast => return self.column(py, header),
+            DecodeMode::FailFast => return self.object_column(py, header),
             DecodeMode::Permissive => "could not say which records it could not decode",
             DecodeMode::DeadLetter(_) => {
                 "takes records one by one, and dead letters are written by the batch"
@@ -130,6 +159,55 @@ impl ColumnFormat {
         };
         let message = format!("a deserializer with this mode {why}: use poll_arrow, or mode=\"failfast\"");
         Err(errors::config(py, message))
+    }
+
+    /// The decoder of plain values, or of what must be known of a payload before an object is made of it.
+    fn object_column(&self, py: Python<'_>, header: Header) -> PyResult<Option<Arc<TypedColumn>>> {
+        let Some(objects) = &self.objects else { return self.column(py, header).map(Some) };
+        if self.options.part.projection.is_some() {
+            let message = "objects of a type have all of its fields: leave fields out, or read columns";
+            return Err(errors::config(py, message));
+        }
+        if !objects.is_of_payloads() {
+            return self.column(py, header).map(Some);
+        }
+        let mut options = TypedColumnOptions { header, ..self.options.clone() };
+        match objects.checked_fields() {
+            None if matches!(self.wire_format(), WireFormat::None | WireFormat::Glue) => return Ok(None),
+            // Any JSON will do, but the writer's schema may have rules without which it must not be read.
+            None => options.reader = ReaderSchemaSource::JsonType(Arc::new(json_text())),
+            Some([]) => {}
+            Some(fields) => {
+                let projection = Projection::new(fields.iter().map(String::as_str));
+                let projection = projection.map_err(|error| errors::config(py, error.to_string()))?;
+                options.part.projection = Some(Arc::new(projection));
+            }
+        }
+        self.made(py, &self.checks, options).map(Some)
+    }
+
+    /// The conversion to objects, unless records are plain values.
+    pub(crate) fn objects(&self) -> Option<&Objects> {
+        self.objects.as_ref()
+    }
+
+    /// Where records carry the id of their schema.
+    pub(crate) fn wire_format(&self) -> WireFormat {
+        self.options.wire_format
+    }
+
+    /// Encodes a value that is not None. The errors of the registry are the outer ones.
+    pub(crate) fn encode<'py>(
+        &self,
+        header: Header,
+        topic: &str,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<PyResult<Bound<'py, PyBytes>>> {
+        let encoder = self.topic_encoder(value.py(), header, topic)?;
+        Ok(match &self.objects {
+            None => encode_object(&encoder, header, topic, value),
+            Some(objects) => objects.encode(&encoder, self.wire_format(), header, topic, value),
+        })
     }
 
     /// Returns the encoder of a topic's keys or values.
@@ -170,16 +248,29 @@ impl ColumnFormat {
 
     /// Returns the decoder of keys or of values.
     pub(crate) fn column(&self, py: Python<'_>, header: Header) -> PyResult<Arc<TypedColumn>> {
+        self.made(py, &self.columns, TypedColumnOptions { header, ..self.options.clone() })
+    }
+
+    fn made(
+        &self,
+        py: Python<'_>,
+        [keys, values]: &[OnceLock<Arc<TypedColumn>>; 2],
+        options: TypedColumnOptions,
+    ) -> PyResult<Arc<TypedColumn>> {
         let registry = self.registry.as_ref().map(|registry| lookup(registry.bind(py))).transpose()?;
-        let [keys, values] = &self.columns;
-        let column = if header == Header::Key { keys } else { values };
+        let column = if options.header == Header::Key { keys } else { values };
         if let Some(column) = column.get() {
             return Ok(Arc::clone(column));
         }
-        let options = TypedColumnOptions { header, ..self.options.clone() };
         let created = TypedColumn::new(options, registry).map_err(|error| errors::raise(py, &error))?;
         Ok(Arc::clone(column.get_or_init(|| Arc::new(created))))
     }
+}
+
+/// A field of the text of any JSON.
+fn json_text() -> Field {
+    let extension = HashMap::from([(EXTENSION_TYPE_NAME_KEY.to_owned(), "arrow.json".to_owned())]);
+    Field::new("value", DataType::Utf8, true).with_metadata(extension)
 }
 
 /// Converts the argument `headers`.
@@ -233,6 +324,9 @@ impl ColumnFormat {
     fn arrow_type(&self, py: Python<'_>, topic: Option<&str>, key: bool) -> PyResult<ArrowType> {
         let (header, name) = if key { (Header::Key, "key") } else { (Header::Value, "value") };
         let column = self.column(py, header)?;
+        if column.is_as_written() {
+            return Err(errors::raise(py, &column.has_no_column()));
+        }
         if topic.is_none() && column.is_of_topic() {
             let message = "the schema is that of the topic's subject: pass the topic";
             return Err(errors::config(py, message));
@@ -281,8 +375,11 @@ impl ColumnFormat {
             return Ok(None);
         }
         let header = if key { Header::Key } else { Header::Value };
-        let encoder = self.topic_encoder(py, header, topic)?;
-        encode_object(&encoder, header, topic, value).map(Some)
+        let encoded = self.encode(header, topic, value)?;
+        match self.objects {
+            None => encoded.map(Some),
+            Some(_) => encoded.map(Some).map_err(|cause| objects::unserializable(py, topic, header, cause)),
+        }
     }
 
     /// Decode one value, to plain Python objects: structs and maps are dicts.
@@ -309,22 +406,50 @@ impl ColumnFormat {
         data: Vec<u8>,
         #[pyo3(from_py_with = header_pairs)] headers: Vec<(String, Option<Vec<u8>>)>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (column, row, topic) =
-            (self.column(py, Header::Value)?, OneRow { bytes: data, headers }, Arc::from(topic));
+        let (row, topic) = (OneRow { bytes: data, headers }, Arc::from(topic));
+        let failed = |cause| objects::undecodable(py, &topic, Header::Value, cause);
+        let Some(column) = self.object_column(py, Header::Value)? else {
+            return self.object_of_row(py, &row).map_err(failed);
+        };
         let decoded = wait_for(py, async {
             column.resolve(&topic).await?;
             column.load(&row).await?;
-            column.decode(&row)
+            column.decode_records(&row)
         })?;
-        let reason = match decoded.errors.first() {
-            Some(error) => error.to_string(),
-            None => match arrow_value::value(py, &decoded.array, 0) {
-                Ok(value) => return Ok(value),
-                Err(failure) => failure.reason()?,
+        let value = decoded.value(0).map_err(|error| errors::raise(py, &error.topic(&topic)))?;
+        let reason = match &self.objects {
+            Some(objects) if objects.is_of_payloads() => return self.object_of_row(py, &row).map_err(failed),
+            objects => match (field_value(py, value), objects) {
+                (Ok(value), Some(objects)) => return objects.load(&value).map_err(failed),
+                (Ok(value), None) => return Ok(value),
+                (Err(failure), _) => failure.reason()?,
             },
         };
         let message = format!("the value cannot be decoded: {reason}");
         Err(errors::raise(py, &Error::new(Kind::Serialization, message).topic(&topic)))
+    }
+}
+
+impl ColumnFormat {
+    fn object_of_row<'py>(&self, py: Python<'py>, row: &OneRow) -> PyResult<Bound<'py, PyAny>> {
+        let Some(objects) = &self.objects else { return Ok(py.None().into_bound(py)) };
+        objects.of_payload(py, self.wire_format(), Header::Value, &row.bytes, |name| row.header(0, name))
+    }
+}
+
+/// Converts a decoded key or value.
+pub(crate) fn field_value<'py>(
+    py: Python<'py>,
+    value: FieldValue<'_>,
+) -> Result<Bound<'py, PyAny>, NoObject> {
+    match value {
+        FieldValue::Null => Ok(py.None().into_bound(py)),
+        FieldValue::Converted(array, row) => arrow_value::value(py, array, row),
+        FieldValue::AsWritten(type_name, array, row) => {
+            let value = arrow_value::value(py, array, row)?;
+            let class = TYPED_VALUE.import(py, "ottla.schema.typed_value", "TypedValue")?;
+            Ok(class.call1((type_name, value))?)
+        }
     }
 }
 
@@ -343,7 +468,11 @@ pub(crate) fn typed_columns(
         }
     }
     let typed = |format: Option<&Bound<'_, ColumnFormat>>, header| {
-        format.map(|format| format.get().column(py, header)).transpose()
+        let column = format.map(|format| format.get().column(py, header)).transpose()?;
+        match column {
+            Some(column) if column.is_as_written() => Err(errors::raise(py, &column.has_no_column())),
+            column => Ok(column),
+        }
     };
     Ok(TypedColumns { key: typed(key, Header::Key)?, value: typed(value, Header::Value)? })
 }

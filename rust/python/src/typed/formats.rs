@@ -16,12 +16,24 @@ use crate::convert::number;
 /// ``member0``, ``member1`` …, as in Spark.
 ///
 /// Args:
+///     source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
+///         class, a msgspec Struct, a TypedDict, or ``list[Order]``. Records are then decoded to
+///         objects of the type and encoded from them, and the schema is derived from it unless
+///         ``schema`` or ``version`` is given. Default: dicts, and plain values.
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
 ///         no ids, or AWS Glue's.
 ///     schema: the reader's schema, as its text, as its id in the registry, or as a ``Schema`` that
 ///         refers to others in the registry. Default: a version of the subject.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+///     subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+///         ``"record"``, by the full name of the record; ``"topic_record"``, by the topic,
+///         a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+///         ``"value"``, and that name or None, and returns the subject. To read without a schema
+///         then, pass ``convert=False``.
+///     convert: whether records are converted to one schema. Otherwise each keeps the one that it
+///         was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+///         are no columns then. Default: True.
 ///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
 ///         or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
 ///         bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
@@ -50,13 +62,16 @@ pub(crate) struct Avro;
 impl Avro {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
+        source: Option<&Bound<'_, PyAny>>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
+        subject_strategy: Option<&Bound<'_, PyAny>>,
+        convert: bool,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
@@ -66,11 +81,14 @@ impl Avro {
         let (schema_type, message) = (SchemaType::Avro, None);
         let args = FormatArgs {
             schema_type,
+            source,
             registry,
             schema,
             version,
             message,
             subject,
+            subject_strategy,
+            convert,
             wire_format,
             mode,
             fields,
@@ -89,6 +107,9 @@ impl Avro {
 /// ``google.protobuf.Struct`` JSON text. A field with presence that is not set is null.
 ///
 /// Args:
+///     source: the registry, or a generated class such as ``orders_pb2.Order``: records are then
+///         decoded to its messages and encoded from them, with the schema of the class. Default:
+///         dicts.
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
 ///         no ids, or AWS Glue's.
 ///     schema: the reader's schema: the text of a ``.proto`` file, a serialized
@@ -99,6 +120,14 @@ impl Avro {
 ///         the first one of the schema.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+///     subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+///         ``"record"``, by the full name of the message; ``"topic_record"``, by the topic,
+///         a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+///         ``"value"``, and that name or None, and returns the subject. To read without a schema
+///         then, pass ``convert=False``.
+///     convert: whether records are converted to one schema. Otherwise each keeps the one that it
+///         was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+///         are no columns then. Default: True.
 ///     wire_format: where records carry the id of their schema, and which message they are:
 ///         ``"confluent"`` (the id and the indexes of the message before the value, or in the
 ///         headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8 bytes and
@@ -130,14 +159,17 @@ pub(crate) struct Protobuf;
 impl Protobuf {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, message=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
+        source: Option<&Bound<'_, PyAny>>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
         message: Option<String>,
         #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
+        subject_strategy: Option<&Bound<'_, PyAny>>,
+        convert: bool,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
@@ -147,11 +179,14 @@ impl Protobuf {
         let schema_type = SchemaType::Protobuf;
         let args = FormatArgs {
             schema_type,
+            source,
             registry,
             schema,
             version,
             message,
             subject,
+            subject_strategy,
+            convert,
             wire_format,
             mode,
             fields,
@@ -170,6 +205,10 @@ impl Protobuf {
 /// ignored. Constraints of a JSON Schema, such as ``maximum``, are not checked.
 ///
 /// Args:
+///     source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
+///         class, a msgspec Struct, a TypedDict, or ``list[Order]``. Records are then decoded to
+///         objects of the type and encoded from them, and the schema is derived from it unless
+///         ``schema`` or ``version`` is given. Default: dicts, and plain values.
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
 ///         no ids, or AWS Glue's.
 ///     schema: the text of a JSON Schema, its id in the registry, a ``Schema`` that refers to
@@ -179,6 +218,14 @@ impl Protobuf {
 ///         version of the subject.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+///     subject_strategy: how the subject of ``schema`` is named: ``"topic"``, as by default;
+///         ``"record"``, by the title of the schema; ``"topic_record"``, by the topic,
+///         a hyphen and that name; or a callable that is passed the topic, ``"key"`` or
+///         ``"value"``, and that name or None, and returns the subject. To read without a schema
+///         then, pass ``convert=False``.
+///     convert: whether records are converted to one schema. Otherwise each keeps the one that it
+///         was written with, and is decoded to a ``TypedValue`` with the name of its type; there
+///         are no columns then. Default: True.
 ///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
 ///         or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
 ///         bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
@@ -207,13 +254,16 @@ pub(crate) struct Json;
 impl Json {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
+        source: Option<&Bound<'_, PyAny>>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
+        subject_strategy: Option<&Bound<'_, PyAny>>,
+        convert: bool,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
@@ -223,11 +273,14 @@ impl Json {
         let (schema_type, message) = (SchemaType::Json, None);
         let args = FormatArgs {
             schema_type,
+            source,
             registry,
             schema,
             version,
             message,
             subject,
+            subject_strategy,
+            convert,
             wire_format,
             mode,
             fields,

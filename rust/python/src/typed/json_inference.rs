@@ -11,7 +11,8 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyString};
 
 use super::arrow_type::ArrowType;
-use super::column_format::{WIRE_FORMATS, named};
+use super::column_format::WIRE_FORMATS;
+use super::named::named;
 use crate::convert::errors;
 
 /// The samples of an argument.

@@ -55,7 +55,10 @@ mod skip;
 mod step;
 mod walk;
 
+use std::sync::Arc;
+
 use arrow_schema::DataType;
+use serde_json::Value;
 
 use self::aliases::Aliases;
 use self::column::Column;
@@ -94,6 +97,19 @@ fn unsupported(reason: impl Into<String>) -> SchemaError {
 
 fn incompatible(reason: impl Into<String>) -> SchemaError {
     SchemaError::Incompatible { format: FORMAT, reason: reason.into() }
+}
+
+/// Returns the full name of a named type.
+pub(crate) fn type_name(schema: &RegisteredSchema) -> Result<Option<Arc<str>>, SchemaError> {
+    let root = definitions::parse_json(&schema.text)?;
+    Ok(match &root {
+        Value::Object(object) if object.get("type").is_some_and(definitions::is_named_type) => {
+            Some(names::full_name(object, "")?.0.into())
+        }
+        // A name that a reference defines.
+        Value::String(name) if schema::primitive(name).is_none() => Some(name.as_str().into()),
+        _ => None,
+    })
 }
 
 impl AvroReader {

@@ -75,6 +75,13 @@ fn unsupported(reason: impl Into<String>) -> SchemaError {
     SchemaError::Unsupported { format: FORMAT, reason: reason.into() }
 }
 
+/// Returns the title of a schema.
+pub(crate) fn title(schema: &RegisteredSchema) -> Result<Option<Arc<str>>, SchemaError> {
+    let document = Document::parse(schema.text.as_bytes());
+    let document = document.map_err(|reason| invalid(format!("it is not JSON: {reason}")))?;
+    Ok(document.get("title").and_then(Document::as_str).map(Arc::from))
+}
+
 impl JsonReader {
     /// Compiles the selected part of a JSON Schema.
     pub(crate) fn compile(

@@ -142,6 +142,7 @@ impl Tree {
             schema_type: SchemaType::Protobuf,
             text: STANDARD.encode(file.encode_to_vec()).into(),
             references,
+            rules: Vec::new(),
         };
         let schema = Arc::new(schema);
         self.built.insert(name.to_owned(), Arc::clone(&schema));

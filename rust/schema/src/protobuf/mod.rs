@@ -115,6 +115,32 @@ impl ProtobufReader {
     }
 }
 
+/// Returns the full name of a message, by default the first one.
+pub(crate) fn message_name(
+    schema: &RegisteredSchema,
+    message: Option<&str>,
+) -> Result<Arc<str>, SchemaError> {
+    Ok(find_message(&compile::compile(schema)?, message)?.full_name().into())
+}
+
+/// The messages of a writer's schema, any of which a payload may be.
+#[derive(Debug)]
+pub(crate) struct PayloadMessages(WriterMessages);
+
+impl PayloadMessages {
+    /// Compiles the schema of a writer whose payloads identify their message.
+    pub(crate) fn new(schema: &RegisteredSchema, wire_format: WireFormat) -> Result<Self, SchemaError> {
+        let prefix = MessagePrefix::of(wire_format);
+        let prefix = prefix.ok_or_else(|| unsupported("payloads do not say which message they are"))?;
+        Ok(Self(WriterMessages::new(&compile::compile(schema)?, "", prefix)))
+    }
+
+    /// The full name of the message that a payload is.
+    pub(crate) fn message_of(&self, bytes: &[u8], header: Option<&[u8]>) -> Result<&str, String> {
+        self.0.message_of(bytes, header)
+    }
+}
+
 fn find_message(file: &FileDescriptor, name: Option<&str>) -> Result<MessageDescriptor, SchemaError> {
     let Some(name) = name else {
         return file.messages().next().ok_or_else(|| unsupported("it has no message"));

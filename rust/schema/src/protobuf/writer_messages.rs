@@ -106,14 +106,30 @@ impl WriterMessages {
     }
 
     fn strip_slowly<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
+        let (found, rest) = self.find(bytes)?;
+        self.check(found)?;
+        Ok(rest)
+    }
+
+    /// The full name of a message, and the bytes after its prefix.
+    fn find<'a>(&self, bytes: &'a [u8]) -> Result<(&str, &'a [u8]), String> {
         let mut input = Input::new(bytes);
         let found = match self.kind {
             MessagePrefix::Indexes => &message_indexes::read(&mut input, &self.roots)?.full_name,
             MessagePrefix::Ref => &self.read_ref(&mut input)?.full_name,
             MessagePrefix::Number => self.read_number(&mut input)?,
         };
-        self.check(found)?;
-        Ok(input.rest())
+        Ok((found, input.rest()))
+    }
+
+    /// The full name of the message that a payload is.
+    pub(super) fn message_of(&self, bytes: &[u8], header: Option<&[u8]>) -> Result<&str, String> {
+        match header {
+            Some(header) if self.kind == MessagePrefix::Ref => {
+                Ok(&self.named(header_name(header)?)?.full_name)
+            }
+            header => self.find(header.unwrap_or(bytes)).map(|(found, _)| found),
+        }
     }
 
     /// Removes the prefix of a message that a header also identifies. In Apicurio's format, the prefix is optional
@@ -125,8 +141,7 @@ impl WriterMessages {
                 _ => Err("bytes are left after the message indexes in the header".to_owned()),
             };
         }
-        let name =
-            std::str::from_utf8(header).map_err(|_| "the name of the message in its header is not UTF-8")?;
+        let name = header_name(header)?;
         self.check(&self.named(name)?.full_name)?;
         let mut input = Input::new(bytes);
         match ref_name(&mut input) {
@@ -168,6 +183,11 @@ impl WriterMessages {
         let message = usize::try_from(number).ok().and_then(|number| self.numbered.get(number));
         message.ok_or_else(|| format!("the schema has no message with the number {number}"))
     }
+}
+
+/// Reads the name in Apicurio's header.
+fn header_name(header: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(header).map_err(|_| "the name of the message in its header is not UTF-8".to_owned())
 }
 
 /// Reads the name in Apicurio's `Ref`.

@@ -216,6 +216,7 @@ fn registered_references_are_followed() {
             schema_type: SchemaType::Json,
             text: text.into(),
             references: references.collect(),
+            rules: Vec::new(),
         })
     };
     let city = schema(r#"{"type": "string"}"#, &[]);

@@ -103,8 +103,8 @@ fn decode_set(typed: &TypedColumns, set: &mut RecordSet) -> Result<usize> {
     let mut bytes = 0;
     let mut decode = |typed: &Option<Arc<TypedColumn>>| {
         let decoded = typed.as_ref().map(|typed| -> Result<TypedField> {
-            let decoded = typed.decode(&SetRows { set, header: typed.header() })?;
-            bytes += decoded.bytes;
+            let decoded = typed.decode_rows(&SetRows { set, header: typed.header() })?;
+            bytes += decoded.bytes();
             Ok(TypedField::new(decoded, typed.name()))
         });
         decoded.transpose()

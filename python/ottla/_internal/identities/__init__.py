@@ -1,0 +1,1 @@
+"""Identities for OAUTHBEARER, one a file; ``ottla.identities`` has the public names."""

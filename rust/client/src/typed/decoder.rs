@@ -1,0 +1,83 @@
+//! The decoder of a typed column: to one schema, or each row to the schema that it was written with.
+//!
+//! Invariant: only the first kind has columns; the second is for records that are taken one by one.
+
+use arrow_schema::{ArrowError, DataType};
+use ottla_schema::{
+    AsWrittenDecoder, ColumnDecoder, DecodedColumn, DecodedTypes, EncodedRows, RegisteredSchema, SchemaId,
+};
+
+/// A decoder.
+#[derive(Debug)]
+pub(super) enum Decoder {
+    Converting(ColumnDecoder),
+    AsWritten(AsWrittenDecoder),
+}
+
+/// Decoded rows.
+#[derive(Debug)]
+pub(crate) enum Decoded {
+    Column(DecodedColumn),
+    Types(DecodedTypes),
+}
+
+impl Decoded {
+    /// The approximate size of the rows in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Column(decoded) => decoded.bytes,
+            Self::Types(decoded) => decoded.bytes,
+        }
+    }
+}
+
+impl Decoder {
+    pub(super) fn data_type(&self) -> Option<&DataType> {
+        match self {
+            Self::Converting(decoder) => Some(decoder.data_type()),
+            Self::AsWritten(_) => None,
+        }
+    }
+
+    pub(super) fn missing_of(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
+        match self {
+            Self::Converting(decoder) => decoder.missing_of(rows),
+            Self::AsWritten(decoder) => decoder.missing_of(rows),
+        }
+    }
+
+    pub(super) fn forget_failures(&mut self) {
+        match self {
+            Self::Converting(decoder) => decoder.forget_failures(),
+            Self::AsWritten(decoder) => decoder.forget_failures(),
+        }
+    }
+
+    pub(super) fn add(&mut self, id: SchemaId, schema: &RegisteredSchema) {
+        match self {
+            Self::Converting(decoder) => decoder.add(id, schema),
+            Self::AsWritten(decoder) => decoder.add(id, schema),
+        }
+    }
+
+    pub(super) fn refuse(&mut self, id: SchemaId, reason: String) {
+        match self {
+            Self::Converting(decoder) => decoder.refuse(id, reason),
+            Self::AsWritten(decoder) => decoder.refuse(id, reason),
+        }
+    }
+
+    pub(super) fn add_failure(&mut self, id: SchemaId, reason: String) {
+        match self {
+            Self::Converting(decoder) => decoder.add_failure(id, reason),
+            Self::AsWritten(decoder) => decoder.add_failure(id, reason),
+        }
+    }
+
+    pub(super) fn decode(&mut self, rows: &dyn EncodedRows) -> Result<Decoded, ArrowError> {
+        match self {
+            Self::Converting(decoder) => decoder.decode_rows(rows).map(Decoded::Column),
+            Self::AsWritten(decoder) => decoder.decode_rows(rows).map(Decoded::Types),
+        }
+    }
+}

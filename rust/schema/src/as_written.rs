@@ -1,0 +1,295 @@
+//! Keys or values that keep the schemas that they were written with: rows of several types in one topic.
+//!
+//! The caller asks which schemas are [missing](AsWrittenDecoder::missing_of), looks them up, adds them, and decodes.
+//!
+//! Invariants: as of a [`ColumnDecoder`]: a row is decoded, null because it was null, or null with an error; the number
+//! of cached schemas is bounded, and so are the bytes that one call decodes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::ArrowError;
+
+use crate::column_decoder::{ColumnDecoder, MAX_WRITERS};
+use crate::encoded_rows::EncodedRows;
+use crate::error::RowError;
+use crate::header::Header;
+use crate::limits::{SchemaLimits, short_reason};
+use crate::protobuf::PayloadMessages;
+use crate::reader_options::{ReaderOptions, ReaderSource};
+use crate::registered_schema::{RegisteredSchema, SchemaType};
+use crate::row_copies::Place;
+use crate::row_groups::split;
+use crate::schema_id::SchemaId;
+use crate::type_name::type_name;
+use crate::wire_format::WireFormat;
+
+/// The rows of one type.
+#[derive(Debug, Clone)]
+pub struct RowsOfType {
+    /// The type's name, if it has one.
+    pub name: Option<Arc<str>>,
+    /// The rows.
+    pub array: ArrayRef,
+}
+
+/// Decoded rows of several types.
+#[derive(Debug, Default)]
+pub struct DecodedTypes {
+    /// The rows, by type.
+    pub types: Vec<RowsOfType>,
+    /// Where each row is: its type, and its index there. There are as many as were decoded, at least one.
+    pub places: Vec<Place>,
+    /// The rows that could not be decoded, in order. They have no place.
+    pub errors: Vec<RowError>,
+    /// The approximate size of the rows in bytes.
+    pub bytes: usize,
+}
+
+/// The schema of a writer.
+enum Writer {
+    Known(Known),
+    /// It cannot be used, for this reason.
+    Unusable(String),
+    /// The look-up failed, for this reason.
+    Unknown(String),
+}
+
+struct Known {
+    schema: RegisteredSchema,
+    /// With Protobuf, which message a payload is.
+    messages: Option<PayloadMessages>,
+    /// By message; by an empty name in other formats.
+    decoders: HashMap<Arc<str>, Result<Type, String>>,
+}
+
+struct Type {
+    name: Option<Arc<str>>,
+    decoder: ColumnDecoder,
+}
+
+/// Decodes rows, each to the type of its own schema.
+pub struct AsWrittenDecoder {
+    schema_type: SchemaType,
+    limits: SchemaLimits,
+    wire_format: WireFormat,
+    header: Header,
+    writers: HashMap<SchemaId, Writer>,
+}
+
+impl std::fmt::Debug for AsWrittenDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AsWrittenDecoder").field("writers", &self.writers.keys()).finish_non_exhaustive()
+    }
+}
+
+/// Some rows of others.
+struct Picked<'a> {
+    rows: &'a dyn EncodedRows,
+    picked: &'a [usize],
+}
+
+impl EncodedRows for Picked<'_> {
+    fn count(&self) -> usize {
+        self.picked.len()
+    }
+
+    fn bytes(&self, row: usize) -> Option<&[u8]> {
+        self.rows.bytes(*self.picked.get(row)?)
+    }
+
+    fn header(&self, row: usize, name: &str) -> Option<&[u8]> {
+        self.rows.header(*self.picked.get(row)?, name)
+    }
+}
+
+impl AsWrittenDecoder {
+    /// Creates a decoder of schemas of this type.
+    #[must_use]
+    pub fn new(
+        schema_type: SchemaType,
+        limits: SchemaLimits,
+        wire_format: WireFormat,
+        header: Header,
+    ) -> Self {
+        Self { schema_type, limits, wire_format, header, writers: HashMap::new() }
+    }
+
+    /// Returns the ids in rows whose schemas have not been added yet, each once.
+    #[must_use]
+    pub fn missing_of(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
+        let ids = crate::row_groups::ids(rows, self.wire_format, self.header);
+        ids.into_iter().filter(|id| !self.writers.contains_key(id)).collect()
+    }
+
+    /// Adds the schema of a writer.
+    pub fn add(&mut self, id: SchemaId, schema: &RegisteredSchema) {
+        let known = match schema.schema_type {
+            SchemaType::Protobuf if self.schema_type == SchemaType::Protobuf => {
+                PayloadMessages::new(schema, self.wire_format).map(Some).map_err(|error| error.to_string())
+            }
+            same if same == self.schema_type => Ok(None),
+            other => Err(format!("the schema is of type {other}, and not {}", self.schema_type)),
+        };
+        let writer = match known {
+            Ok(messages) => {
+                Writer::Known(Known { schema: schema.clone(), messages, decoders: HashMap::new() })
+            }
+            Err(reason) => Writer::Unusable(short_reason(reason)),
+        };
+        self.insert(id, writer);
+    }
+
+    /// Records why the schema with this id could not be looked up. Rows with the id become errors.
+    pub fn add_failure(&mut self, id: SchemaId, reason: impl Into<String>) {
+        self.insert(id, Writer::Unknown(short_reason(reason)));
+    }
+
+    /// Records why values of this schema cannot be read, though it is known. Rows with the id become errors.
+    pub fn refuse(&mut self, id: SchemaId, reason: impl Into<String>) {
+        self.insert(id, Writer::Unusable(short_reason(reason)));
+    }
+
+    /// Forgets the failed look-ups, since those schemas may exist by now.
+    pub fn forget_failures(&mut self) {
+        self.writers.retain(|_, writer| !matches!(writer, Writer::Unknown(_)));
+    }
+
+    fn insert(&mut self, id: SchemaId, writer: Writer) {
+        if self.writers.len() >= MAX_WRITERS {
+            // Any producer can send ids that no registry knows.
+            self.forget_failures();
+        }
+        if self.writers.len() >= MAX_WRITERS {
+            self.writers.clear();
+        }
+        self.writers.insert(id, writer);
+    }
+
+    /// Decodes rows, or the first ones, as described at [`DecodedTypes::places`]. A row whose schema is missing is an
+    /// error.
+    ///
+    /// # Errors
+    /// The decoded rows of a type do not fit into one array.
+    pub fn decode_rows(&mut self, rows: &dyn EncodedRows) -> Result<DecodedTypes, ArrowError> {
+        let count = rows.count();
+        let (groups, mut errors) = self.groups(rows);
+        let mut decoded = DecodedTypes { places: vec![None; count], ..DecodedTypes::default() };
+        let mut left = self.limits.bounded().batch_bytes;
+        let mut end = count;
+        for (id, message, picked) in groups {
+            let part = match self.decoder(id, &message) {
+                Ok(found) => {
+                    let part = found.decoder.decode_within(&Picked { rows, picked: &picked }, left)?;
+                    let name = found.name.clone();
+                    decoded.types.push(RowsOfType { name, array: Arc::clone(&part.array) });
+                    part
+                }
+                Err(reason) => {
+                    let error =
+                        |row: &usize| RowError { row: *row, schema_id: Some(id), reason: reason.clone() };
+                    errors.extend(picked.iter().map(error));
+                    continue;
+                }
+            };
+            left = left.saturating_sub(part.bytes).max(1);
+            decoded.bytes += part.bytes;
+            if let Some(row) = picked.get(part.array.len()) {
+                end = end.min(*row);
+            }
+            let of_type = decoded.types.len() - 1;
+            for (at, row) in picked.iter().take(part.array.len()).enumerate() {
+                if let Some(place) = decoded.places.get_mut(*row) {
+                    *place = Some((of_type, at));
+                }
+            }
+            for error in part.errors {
+                if let Some(row) = picked.get(error.row) {
+                    errors.push(RowError { row: *row, ..error });
+                }
+            }
+        }
+        errors.retain(|error| error.row < end);
+        errors.sort_by_key(|error| error.row);
+        for error in &errors {
+            if let Some(place) = decoded.places.get_mut(error.row) {
+                *place = None;
+            }
+        }
+        decoded.places.truncate(end);
+        decoded.errors = errors;
+        Ok(decoded)
+    }
+
+    /// The rows by schema and message, in the order of their first rows, and those that have neither.
+    fn groups(&self, rows: &dyn EncodedRows) -> (Vec<(SchemaId, Arc<str>, Vec<usize>)>, Vec<RowError>) {
+        let (mut groups, mut errors): (Vec<(SchemaId, Arc<str>, Vec<usize>)>, Vec<RowError>) =
+            Default::default();
+        let mut current = 0;
+        for row in 0..rows.count() {
+            let framed = match split(rows, row, self.wire_format, self.header) {
+                None => continue,
+                Some(Ok(framed)) => framed,
+                Some(Err(error)) => {
+                    errors.push(RowError { row, schema_id: None, reason: error.to_string() });
+                    continue;
+                }
+            };
+            let Some(id) = framed.id else {
+                let reason = "the record carries no id of its schema".to_owned();
+                errors.push(RowError { row, schema_id: None, reason });
+                continue;
+            };
+            let message = match self.writers.get(&id) {
+                Some(Writer::Known(Known { messages: Some(messages), .. })) => {
+                    messages.message_of(framed.payload, framed.header_rest)
+                }
+                _ => Ok(""),
+            };
+            let message = match message {
+                Ok(message) => message,
+                Err(reason) => {
+                    errors.push(RowError { row, schema_id: Some(id), reason: short_reason(reason) });
+                    continue;
+                }
+            };
+            let is_it = |group: &(SchemaId, Arc<str>, Vec<usize>)| group.0 == id && *group.1 == *message;
+            // Adjacent rows often have the same type.
+            if !groups.get(current).is_some_and(is_it) {
+                current = groups.iter().position(is_it).unwrap_or(groups.len());
+                if current == groups.len() {
+                    groups.push((id, message.into(), Vec::new()));
+                }
+            }
+            if let Some((.., picked)) = groups.get_mut(current) {
+                picked.push(row);
+            }
+        }
+        (groups, errors)
+    }
+
+    /// The decoder of a type, which is compiled at its first row.
+    fn decoder(&mut self, id: SchemaId, message: &Arc<str>) -> Result<&mut Type, String> {
+        let (limits, wire_format, header) = (self.limits, self.wire_format, self.header);
+        let known = match self.writers.get_mut(&id) {
+            Some(Writer::Known(known)) => known,
+            Some(Writer::Unusable(reason) | Writer::Unknown(reason)) => return Err(reason.clone()),
+            None => return Err("the schema was not looked up".to_owned()),
+        };
+        let Known { schema, decoders, .. } = known;
+        let of_type = decoders.entry(Arc::clone(message)).or_insert_with(|| {
+            let message = (schema.schema_type == SchemaType::Protobuf).then(|| Arc::clone(message));
+            let compile = || {
+                let name = type_name(schema, message.as_deref())?;
+                let options = ReaderOptions { message: message.clone(), projection: None, limits };
+                let source = ReaderSource::Schema(schema);
+                let mut decoder = ColumnDecoder::with_options(source, &options, wire_format, header)?;
+                decoder.add(id, schema);
+                Ok(Type { name, decoder })
+            };
+            compile().map_err(|error: crate::SchemaError| short_reason(error.to_string()))
+        });
+        of_type.as_mut().map_err(|reason| reason.clone())
+    }
+}
