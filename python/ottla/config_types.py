@@ -38,6 +38,7 @@ class CommonConfig(TypedDict, total=False):
     client_id: _Text
     client_rack: _Text
     client_dns_lookup: Literal["use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"] | None
+    proxy_url: _Text
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | None
     metadata_max_age_ms: _Number
     events_metadata_max_age_ms: _Number
@@ -90,6 +91,7 @@ class CommonConfig(TypedDict, total=False):
     sasl_oauthbearer_token_endpoint_ssl_truststore_location: _Text
     sasl_oauthbearer_token_endpoint_ssl_truststore_certificates: _Text
     sasl_oauthbearer_token_endpoint_allow_http: _Flag
+    sasl_oauthbearer_token_endpoint_proxy_url: _Text
     sasl_oauthbearer_token_provider: _Text
     sasl_login_callback_handler_class: _Text
     sasl_oauth_token: Callable[[], _Token] | None

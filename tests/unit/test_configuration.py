@@ -22,6 +22,7 @@ GOOD: dict[str, Any] = {
     "security.protocol": "PLAINTEXT",
     "acks": "all",
     "client.dns.lookup": "use_all_dns_ips",
+    "proxy.url": "socks5h://proxy:1080",
     "metadata.recovery.strategy": "none",
     "compression.type": "zstd",
     "partitioner.class": "consistent_random",

@@ -13,7 +13,17 @@ from ottla._internal.text import join
 from ottla.doctor.state_facts import Responder
 
 # The checks of a connection, in order.
-CHECKS = ("DNS", "TCP", "TLS", "ApiVersions", "SASL", "Metadata", "Identity", "LargeRequest")
+CHECKS = (
+    "DNS",
+    "TCP",
+    "Proxy",
+    "TLS",
+    "ApiVersions",
+    "SASL",
+    "Metadata",
+    "Identity",
+    "LargeRequest",
+)
 
 
 @dataclass(frozen=True)
@@ -21,8 +31,8 @@ class Step:
     """One check of a connection.
 
     Attributes:
-        check: DNS, TCP, TLS, ApiVersions, SASL, Metadata, Identity, LargeRequest, ListOffsets,
-            Fetch, FindCoordinator, DescribeGroups or DescribeQuorum.
+        check: DNS, TCP, Proxy, TLS, ApiVersions, SASL, Metadata, Identity, LargeRequest,
+            ListOffsets, Fetch, FindCoordinator, DescribeGroups or DescribeQuorum.
         seconds: its duration.
         reason: why it failed, for programs (``refused``, ``timed_out``, …); None if it passed.
         message: why it failed, for people.
@@ -102,7 +112,7 @@ class Tls:
 
 @dataclass(frozen=True)
 class Address(Checked):
-    """One IP address of a server's name, and its checks.
+    """One IP address of a server's name, or of the proxy's, and its checks.
 
     Attributes:
         steps: the checks, up to the first that failed.

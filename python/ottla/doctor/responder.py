@@ -72,6 +72,9 @@ def with_responders(endpoints: Iterable[Endpoint], deadline: float) -> tuple[End
 
 
 def _is_open(address: Address) -> bool:
+    if any(step.check == "Proxy" for step in address.steps):
+        # The address is the proxy's.
+        return False
     step = address.failure
     return step is not None and step.check in {"TLS", "ApiVersions"} and step.reason in _REASONS
 

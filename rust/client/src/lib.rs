@@ -16,6 +16,7 @@
 //! - `schema_registry`: the client of a schema registry.
 //! - `telemetry`: pushes the metrics that the cluster subscribes to.
 //! - [`environment`]: DNS, sockets, randomness and tokens, injected.
+//! - `proxy`: connections through SOCKS5 and HTTP proxies.
 //! - `http`: requests to token endpoints and schema registries.
 //! - [`tasks`]: panics as errors, blocking work, limits on long passes.
 //!
@@ -38,6 +39,7 @@ pub mod metadata;
 pub mod metrics;
 mod printable;
 pub mod producer;
+mod proxy;
 pub mod request_statistics;
 pub mod requests;
 pub mod retry;

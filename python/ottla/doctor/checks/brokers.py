@@ -15,6 +15,7 @@ from ottla.doctor.checks.identity import judge_identity, judge_unspecified
 from ottla.doctor.checks.large_requests import judge_large_requests
 from ottla.doctor.checks.liveness import is_alive
 from ottla.doctor.checks.port import ipv6_finding, port_finding
+from ottla.doctor.checks.proxies import proxy_finding
 from ottla.doctor.cluster_facts import Broker
 from ottla.doctor.connection_facts import Endpoint
 from ottla.doctor.facts import Facts
@@ -51,8 +52,10 @@ def judge_brokers(facts: Facts) -> Iterator[Finding]:
         if check:
             kind = kind_of(broker.endpoint.host)
             alike.setdefault((check, reason, kind), []).append(broker)
-    for (check, _, kind), brokers in alike.items():
-        if check == "DNS":
+    for (check, reason, kind), brokers in alike.items():
+        if reason == "proxy_unreachable":
+            yield from _no_proxy(brokers)
+        elif check == "DNS":
             yield _unresolved(facts, brokers)
         elif check == "TCP":
             yield _unreachable(facts, brokers, kind)
@@ -72,6 +75,15 @@ def _failure(endpoint: Endpoint) -> tuple[str, str]:
         return "", ""
     _, step = endpoint.failure
     return step.check, step.reason or ""
+
+
+def _no_proxy(brokers: list[Broker]) -> Iterator[Finding]:
+    """Return the finding about the proxy, which is the same for all brokers."""
+    endpoint = brokers[0].endpoint
+    step = endpoint.dns if endpoint.failure is None else endpoint.failure[1]
+    found = proxy_finding(advertised(brokers), step, "Advertised", "error")
+    if found is not None:
+        yield dataclasses.replace(found, brokers=ids_of(brokers))
 
 
 def _working_bootstrap(facts: Facts) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ottla._internal.text import iso_date
+from ottla.doctor.checks.proxies import proxy_finding
 from ottla.doctor.checks.silence import closing_finding, foreign_finding, silent_finding
 from ottla.doctor.checks.tls_failures import TLS_FAILURES
 from ottla.doctor.connection_facts import Address, Endpoint, Step
@@ -128,7 +129,8 @@ def unresolved_finding(
     hint = ""
     if "." not in host:
         hint = " (a name without dots is often that of a container, known only in its own network)"
-    return Finding(
+    found = proxy_finding(subject, endpoint.dns, "DNS", severity)
+    return found or Finding(
         severity,
         "DNS",
         code,
@@ -176,6 +178,9 @@ def port_finding(
         protocol: the configured ``security.protocol``.
         alive: whether the controllers list the broker as alive, as for ``silent_finding``.
     """
+    found = proxy_finding(subject, step, "TCP", severity)
+    if found is not None:
+        return found
     reason = step.reason or ""
     responder = address.responder
     if responder is not None and responder.protocol in {"HTTP", "SSH"}:
@@ -208,8 +213,8 @@ def port_finding(
     if step.check == "TCP":
         other = f"cannot be connected to: {step.message}", "check the address and the network"
         summary, fix = _TCP_FAILURES.get(reason, other)
-        found = ipv6_finding(subject, address, step, severity)
-        return found or Finding(
+        no_route = ipv6_finding(subject, address, step, severity)
+        return no_route or Finding(
             severity,
             "TCP",
             f"tcp_{reason}",

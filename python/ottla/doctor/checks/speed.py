@@ -141,6 +141,9 @@ def _connection(
     where: str, address: Address, steps: Sequence[Step], brokers: tuple[int, ...]
 ) -> Iterator[_Latency]:
     connecting = next((step for step in address.steps if step.check == "TCP" and step.ok), None)
+    # Through a proxy, the connection to the broker is made by its handshake.
+    proxied = next((step for step in address.steps if step.check == "Proxy" and step.ok), None)
+    connecting = proxied or connecting
     requests = [step for step in steps if step.ok and step.check in _REQUESTS]
     if connecting is not None:
         slowest = max(requests, key=lambda step: step.seconds, default=connecting)

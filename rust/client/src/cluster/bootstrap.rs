@@ -78,13 +78,13 @@ async fn canonical_endpoints(
     let by = deadline.map_or(by, |deadline| by.min(deadline));
     let mut resolving = tokio::task::JoinSet::new();
     for server in servers.iter().cloned() {
-        let environment = environment.clone();
+        let (settings, environment) = (settings.clone(), environment.clone());
         let attempt = attempts.begin(&server);
         attempt.progress.resolve();
         resolving.spawn(async move {
             let names = async {
                 let mut names = Vec::new();
-                for address in resolve(&server, &environment).await? {
+                for address in resolve(&server, &settings, &environment).await? {
                     let name = environment.network.canonical_name(address.ip()).await;
                     // As in Java, an address without a name is used as its own host name.
                     let host = name.unwrap_or_else(|_| host_of(address));

@@ -26,6 +26,7 @@ config_table! {
     url: RegistryUrls = RegistryUrls::default(), "schema.registry.url", (0, 0), "Address of the schema registry (https://host:port/path). With several, the next one is tried when one fails. It may contain user:password@, percent-encoded.";
     basic_auth_user_info: Secret = Secret::default(), "basic.auth.user.info", (0, 0), "User and password for HTTP Basic authentication, as user:password; in Confluent Cloud an API key and its secret.";
     bearer_auth_token: Secret = Secret::default(), "bearer.auth.token", (0, 0), "Token for HTTP Bearer authentication.";
+    proxy_url: Secret = Secret::default(), "schema.registry.proxy.url", (0, 0), "Proxy for the schema registry: socks5h://host:port or http://host:port (CONNECT), with user:password@ before the host, percent-encoded, if it asks for them. Empty or none: no proxy; the brokers' proxy.url is not used.";
     request_timeout: Duration = ms(10_000), "schema.registry.request.timeout.ms", (1, INT), "Time to wait for a response before the next address is tried, or the same one again.";
     default_api_timeout: Duration = ms(30_000), "schema.registry.default.api.timeout.ms", (1, INT), "Time limit of calls that are made without a timeout.";
     retry_backoff: Duration = ms(100), "schema.registry.retry.backoff.ms", (0, INT), "Wait before a failed request is retried; doubles with each failure.";

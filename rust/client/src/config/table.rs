@@ -21,6 +21,7 @@ config_table! {
     client_id: String = "ottla".to_owned(), "client.id", (0, 0), "Name of this client in the brokers' logs and quotas.";
     client_rack: String = String::new(), "client.rack", (0, 0), "Rack or availability zone of this client.";
     client_dns_lookup: DnsLookup = DnsLookup::UseAllDnsIps, "client.dns.lookup", (0, 0), "Which addresses a bootstrap server's name stands for: all that it resolves to, or those of the canonical names behind them. Either way, all addresses of a name are tried in turn.";
+    proxy_url: Secret = Secret::default(), "proxy.url", (0, 0), "Proxy for connections to brokers, and to the token endpoint unless it has its own: socks5h://host:port or http://host:port (CONNECT), with user:password@ before the host, percent-encoded, if it asks for them. It resolves the brokers' names. Empty or none: no proxy; environment variables such as HTTPS_PROXY are not read. Not a key of Java's client.";
     security_protocol: SecurityProtocol = SecurityProtocol::Plaintext, "security.protocol", (0, 0), "Protocol of the brokers' listener: with SSL over TLS, with SASL with authentication.";
     metadata_max_age: Duration = ms(300_000), "metadata.max.age.ms", (0, INT), "Age at which metadata is refreshed, even if nothing seems to have changed.";
     events_metadata_max_age: Duration = ms(5_000), "events.metadata.max.age.ms", (0, INT), "The same while events() is in use.";
@@ -45,18 +46,18 @@ config_table! {
     metrics_num_samples: usize = 2, "metrics.num.samples", (1, 1_000), "Number of samples from which rates, averages and maxima are computed.";
     metrics_sample_window: Duration = ms(30_000), "metrics.sample.window.ms", (1, INT), "Time that one sample covers.";
 
-    ssl_truststore_location: String = String::new(), "ssl.truststore.location", (0, 0), "PEM file with the certificate authorities to trust. The system's own are used if neither this nor ssl.truststore.certificates is set.";
+    ssl_truststore_location: String = String::new(), "ssl.truststore.location", (0, 0), "PEM file or PKCS#12 store with the certificate authorities to trust. The system's own are used if neither this nor ssl.truststore.certificates is set.";
     ssl_truststore_certificates: String = String::new(), "ssl.truststore.certificates", (0, 0), "The same as PEM text.";
-    ssl_truststore_type: String = "PEM".to_owned(), "ssl.truststore.type", (0, 0), "Format of the trust store: PEM. Other formats are rejected with the command that converts the store.";
-    ssl_truststore_password: Secret = Secret::default(), "ssl.truststore.password", (0, 0), "Not used: PEM trust stores have no password. It is known so that the error can say what to do.";
-    ssl_keystore_location: String = String::new(), "ssl.keystore.location", (0, 0), "PEM file with this client's private key (PKCS#8) and certificate chain, for brokers that request a certificate (mTLS).";
+    ssl_truststore_type: String = "PEM".to_owned(), "ssl.truststore.type", (0, 0), "Format of the trust store: PEM or PKCS12. The file shows which it is: a PKCS#12 store is read as one whatever this says. JKS is rejected with the command that converts the store.";
+    ssl_truststore_password: Secret = Secret::default(), "ssl.truststore.password", (0, 0), "Password of a PKCS#12 trust store. PEM trust stores have none.";
+    ssl_keystore_location: String = String::new(), "ssl.keystore.location", (0, 0), "PEM file with this client's private key (PKCS#8) and certificate chain, or PKCS#12 store with one private key, for brokers that request a certificate (mTLS).";
     ssl_certificate_location: String = String::new(), "ssl.certificate.location", (0, 0), "PEM file with the certificate chain, this client's certificate first, if the key has a file of its own (ssl.key.location). A key of librdkafka, not of Java's client.";
     ssl_key_location: String = String::new(), "ssl.key.location", (0, 0), "PEM file with the private key; goes with ssl.certificate.location.";
     ssl_keystore_certificate_chain: String = String::new(), "ssl.keystore.certificate.chain", (0, 0), "The certificate chain as PEM text, this client's certificate first.";
     ssl_keystore_key: Secret = Secret::default(), "ssl.keystore.key", (0, 0), "The private key as PEM text.";
     ssl_key_password: Secret = Secret::default(), "ssl.key.password", (0, 0), "Password of the private key, if it is encrypted.";
-    ssl_keystore_type: String = "PEM".to_owned(), "ssl.keystore.type", (0, 0), "Format of the key store: PEM. Other formats are rejected with the command that converts the store.";
-    ssl_keystore_password: Secret = Secret::default(), "ssl.keystore.password", (0, 0), "Not used: PEM key stores have no password; that of the key is ssl.key.password.";
+    ssl_keystore_type: String = "PEM".to_owned(), "ssl.keystore.type", (0, 0), "Format of the key store: PEM or PKCS12, as for ssl.truststore.type.";
+    ssl_keystore_password: Secret = Secret::default(), "ssl.keystore.password", (0, 0), "Password of a PKCS#12 key store and of the key in it. PEM key stores have none; that of the key is ssl.key.password.";
     ssl_endpoint_identification_algorithm: String = "https".to_owned(), "ssl.endpoint.identification.algorithm", (0, 0), "https verifies that the broker's certificate is for the host that the client connects to; empty verifies only its dates and its issuer.";
     ssl_enabled_protocols: Vec<String> = vec!["TLSv1.2".to_owned(), "TLSv1.3".to_owned()], "ssl.enabled.protocols", (0, 0), "TLS versions that may be used.";
     sasl_mechanism: String = "GSSAPI".to_owned(), "sasl.mechanism", (0, 0), "Authentication mechanism: GSSAPI (Kerberos), PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.";
@@ -75,6 +76,7 @@ config_table! {
     sasl_oauthbearer_token_endpoint_ssl_truststore_location: String = String::new(), "sasl.oauthbearer.token.endpoint.ssl.truststore.location", (0, 0), "PEM file with the certificate authorities for the token endpoint; the system's own if empty. The brokers' trust store is not used.";
     sasl_oauthbearer_token_endpoint_ssl_truststore_certificates: String = String::new(), "sasl.oauthbearer.token.endpoint.ssl.truststore.certificates", (0, 0), "The same as PEM text.";
     sasl_oauthbearer_token_endpoint_allow_http: bool = false, "sasl.oauthbearer.token.endpoint.allow.http", (0, 0), "Allow an http token endpoint, which exposes the secret to the network.";
+    sasl_oauthbearer_token_endpoint_proxy_url: Secret = Secret::default(), "sasl.oauthbearer.token.endpoint.proxy.url", (0, 0), "Proxy for the token endpoint, in the form of proxy.url, which is used if this is empty; none connects without a proxy. Not a key of Java's client.";
     sasl_oauthbearer_token_provider: String = String::new(), "sasl.oauthbearer.token.provider", (0, 0), "Python callable that returns a token, by name: package.module:function. The environment variable OTTLA_TOKEN_PROVIDERS must list it (names with commas between them), or the program must have registered it with ottla.register_token_provider: a configuration alone runs no code. It is imported where the client runs; in Spark, on the driver and on every executor. Not a key of Java's client. Python programs can pass the callable itself as sasl_oauth_token.";
     sasl_login_callback_handler_class: String = String::new(), "sasl.login.callback.handler.class", (0, 0), "Java class that gets tokens. Kafka's OAuthBearerLoginCallbackHandler is accepted, since this client does its work; any other is rejected. No class is loaded.";
 

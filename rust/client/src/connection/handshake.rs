@@ -1,4 +1,4 @@
-//! Opens a connection: DNS → TCP → TLS → ApiVersions → SASL → ready.
+//! Opens a connection: DNS → TCP → (proxy →) TLS → ApiVersions → SASL → ready.
 //!
 //! The phases themselves are in `setup.rs`. This file tries each address of the host within its share of
 //! the time. Every error names the phase, the address and the cause.
@@ -16,7 +16,9 @@ use super::frame_writer::FrameWriter;
 use super::in_flight::{ConnectionShared, InFlightRequests};
 use super::io::drive;
 use super::meter::Meter;
-use super::setup::{ConnectionSetup, EstablishedStream, display_address, resolve, resolve_error};
+use super::setup::{
+    ConnectionSetup, EstablishedStream, blame_proxy, display_address, resolve, resolve_error,
+};
 use super::setup_progress::AddressProgress;
 use super::{Connection, Settings, reauthenticate};
 use crate::endpoint::Endpoint;
@@ -41,13 +43,14 @@ pub async fn connect(
     let deadline = deadline.unwrap_or_else(|| Instant::now() + TOTAL_TIMEOUT_FACTOR * settings.setup_timeout);
     let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
     settings.progress.resolve();
-    let resolving = timeout(within, resolve(endpoint, environment)).await;
+    let resolving = timeout(within, resolve(endpoint, settings, environment)).await;
     settings.progress.resolved();
     let addresses = match resolving {
         Ok(resolved) => resolved?,
         Err(_) => {
             return Err(resolve_error(
                 endpoint,
+                settings,
                 &format_args!("no response within {} ms", within.as_millis()),
             ));
         }
@@ -73,7 +76,7 @@ pub async fn connect(
         Err(failures) => failures,
     };
     let Some(last) = failures.pop() else {
-        return Err(resolve_error(endpoint, &"it has no address").with_outlook(Outlook::Permanent));
+        return Err(resolve_error(endpoint, settings, &"it has no address").with_outlook(Outlook::Permanent));
     };
     // The last failure's address follows the message; of many others, the first few are enough.
     let mut before: Vec<String> =
@@ -94,7 +97,7 @@ async fn connect_address(
     within: Duration,
     progress: &AddressProgress<'_>,
 ) -> Result<Arc<Connection>> {
-    let name = display_address(endpoint, address);
+    let name = display_address(endpoint, address, settings);
     let deadline = Instant::now() + within;
     let timeout_error = |phase: Phase| {
         let millis = (within + Duration::from_micros(500)).as_millis();
@@ -102,12 +105,21 @@ async fn connect_address(
             true => format!("no response within socket.connection.setup.timeout.ms ({millis} ms)"),
             false => format!("no response within {millis} ms"),
         };
-        Error::new(Kind::Connection, message).phase(phase).address(&name)
+        let error = Error::new(Kind::Connection, message);
+        let error = match phase {
+            Phase::Tcp | Phase::Proxy => blame_proxy(error, settings),
+            _ => error,
+        };
+        error.phase(phase).address(&name)
     };
     progress.enter(Phase::Tcp);
     let connecting = ConnectionSetup::tcp(endpoint, address, settings, environment);
     let mut setup =
         timeout_at(deadline, connecting).await.unwrap_or_else(|_| Err(timeout_error(Phase::Tcp)))?;
+    if settings.proxy.is_some() {
+        progress.enter(Phase::Proxy);
+    }
+    timeout_at(deadline, setup.proxy()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Proxy)))?;
     if settings.security.tls.is_some() {
         progress.enter(Phase::Tls);
     }

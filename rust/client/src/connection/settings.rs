@@ -7,8 +7,9 @@ use tokio::time::Duration;
 use super::{FinalizedFeatures, SetupProgress};
 use crate::config::{Config, DnsLookup};
 use crate::environment::SocketOptions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::metrics::Metrics;
+use crate::proxy::Proxy;
 use crate::retry::persistent_failures::PersistentFailures;
 use crate::security::Security;
 
@@ -22,6 +23,8 @@ pub struct Settings {
     /// TLS and SASL.
     pub security: Arc<Security>,
     pub(crate) dns_lookup: DnsLookup,
+    /// The proxy through which brokers are reached.
+    pub(crate) proxy: Option<Arc<Proxy>>,
     pub(crate) setup_timeout: Duration,
     pub(super) setup_timeout_max: Duration,
     pub(super) max_idle: Duration,
@@ -48,11 +51,17 @@ impl TryFrom<&Config> for Settings {
 
     /// Also reads the certificates and keys that the configuration names.
     fn try_from(config: &Config) -> Result<Self> {
+        let proxy = Proxy::parse("proxy.url", &config.proxy_url)?;
+        if proxy.is_some() && config.client_dns_lookup != DnsLookup::UseAllDnsIps {
+            let message = "client.dns.lookup=resolve_canonical_bootstrap_servers_only: names are not resolved here, but by the proxy of proxy.url: remove one of the two keys";
+            return Err(Error::new(Kind::Config, message));
+        }
         Ok(Self {
             client_id: config.client_id.clone(),
             request_timeout: config.request_timeout,
             security: Arc::new(Security::from_config(config)?),
             dns_lookup: config.client_dns_lookup,
+            proxy: proxy.map(Arc::new),
             setup_timeout: config.connection_setup_timeout,
             setup_timeout_max: config.connection_setup_timeout_max,
             max_idle: config.connections_max_idle,

@@ -1,4 +1,4 @@
-//! Connection setup, phase by phase: DNS, TCP, TLS, ApiVersions, SASL.
+//! Connection setup, phase by phase: DNS, TCP, Proxy, TLS, ApiVersions, SASL.
 //!
 //! Each phase is a function. Its error is complete (phase, address, cause, fix); its deadline is up to
 //! the caller. `handshake.rs` runs the phases in order, the doctor one by one. Frames are limited to a
@@ -22,37 +22,68 @@ use crate::endpoint::Endpoint;
 use crate::environment::{Environment, Stream};
 use crate::error::TlsFault;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
+use crate::proxy::open_tunnel;
 use crate::security::{TlsInfo, client_certificate_missing, tls_error_in};
 
 /// The largest frame before the connection is ready.
 const HANDSHAKE_FRAME_MAX: usize = 256 * 1024;
 
-/// Resolves an endpoint's addresses.
-pub async fn resolve(endpoint: &Endpoint, environment: &Environment) -> Result<Vec<SocketAddr>> {
-    let addresses = environment.network.resolve(&endpoint.host, endpoint.port).await;
+/// Resolves the addresses to connect to: those of the proxy if there is one, which resolves the endpoint.
+pub(crate) async fn resolve(
+    endpoint: &Endpoint,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Vec<SocketAddr>> {
+    let Endpoint { host, port } = settings.proxy.as_ref().map_or(endpoint, |proxy| &proxy.endpoint);
+    let addresses = environment.network.resolve(host, *port).await;
+    let failed = |why: &dyn std::fmt::Display| resolve_error(endpoint, settings, why);
     match addresses {
         Ok(addresses) if addresses.is_empty() => {
-            Err(resolve_error(endpoint, &"it has no address").with_outlook(Outlook::Permanent))
+            Err(failed(&"it has no address").with_outlook(Outlook::Permanent))
         }
         Ok(addresses) => Ok(addresses),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(resolve_error(endpoint, &error).with_outlook(Outlook::Permanent))
+            Err(failed(&error).with_outlook(Outlook::Permanent))
         }
-        Err(error) => Err(resolve_error(endpoint, &error)),
+        Err(error) => Err(failed(&error)),
     }
 }
 
 /// The error for a host name that has no address or cannot be resolved.
-pub(super) fn resolve_error(endpoint: &Endpoint, why: &dyn std::fmt::Display) -> Error {
-    Error::new(Kind::Connection, format!("the name {:?} cannot be resolved: {why}", endpoint.host))
-        .phase(Phase::Dns)
-        .address(endpoint.to_string())
+pub(super) fn resolve_error(endpoint: &Endpoint, settings: &Settings, why: &dyn std::fmt::Display) -> Error {
+    let Endpoint { host, .. } = settings.proxy.as_ref().map_or(endpoint, |proxy| &proxy.endpoint);
+    let error = Error::new(Kind::Connection, format!("the name {host:?} cannot be resolved: {why}"));
+    blame_proxy(error, settings).phase(Phase::Dns).address(endpoint.to_string())
 }
 
-/// The endpoint, followed by the IP address if the host is a name.
-pub(super) fn display_address(endpoint: &Endpoint, address: SocketAddr) -> String {
+/// Names the proxy, if there is one, as the subject of an error of a phase before it has connected.
+pub(super) fn blame_proxy(error: Error, settings: &Settings) -> Error {
+    match &settings.proxy {
+        Some(proxy) => proxy.blame(error),
+        None => error,
+    }
+}
+
+/// The endpoint, followed by the IP address if the host is a name, or by the proxy's address.
+pub(super) fn display_address(endpoint: &Endpoint, address: SocketAddr, settings: &Settings) -> String {
     let name = endpoint.to_string();
-    if address.to_string() == name { name } else { format!("{name} ({})", address.ip()) }
+    match &settings.proxy {
+        Some(_) => format!("{name} (proxy {address})"),
+        None if address.to_string() == name => name,
+        None => format!("{name} ({})", address.ip()),
+    }
+}
+
+/// Connects to `endpoint` at one of the resolved addresses, through the proxy if there is one.
+pub(crate) async fn open_stream(
+    endpoint: &Endpoint,
+    address: SocketAddr,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Box<dyn Stream>> {
+    let mut setup = ConnectionSetup::tcp(endpoint, address, settings, environment).await?;
+    setup.proxy().await?;
+    setup.stream.take().ok_or_else(|| setup.closed_error(Phase::Tcp))
 }
 
 /// A connection that is being set up. Sends one request at a time.
@@ -86,17 +117,18 @@ pub(super) struct EstablishedStream {
 }
 
 impl ConnectionSetup {
-    /// TCP: connects to one of the endpoint's addresses.
+    /// TCP: connects to one of the addresses that `resolve` has found.
     pub async fn tcp(
         endpoint: &Endpoint,
         address: SocketAddr,
         settings: &Settings,
         environment: &Environment,
     ) -> Result<Self> {
-        let name = display_address(endpoint, address);
+        let name = display_address(endpoint, address, settings);
         let stream = environment.network.connect(address, settings.socket).await;
+        let failed = |error| blame_proxy(transport_error(&error, Phase::Tcp, &name), settings);
         Ok(Self {
-            stream: Some(stream.map_err(|error| transport_error(&error, Phase::Tcp, &name))?),
+            stream: Some(stream.map_err(failed)?),
             endpoint: endpoint.clone(),
             name,
             settings: settings.clone(),
@@ -112,6 +144,16 @@ impl ConnectionSetup {
     #[must_use]
     pub fn address(&self) -> &str {
         &self.name
+    }
+
+    /// Proxy: lets the proxy connect to the endpoint, if the configuration names one.
+    pub async fn proxy(&mut self) -> Result<()> {
+        let Some(proxy) = &self.settings.proxy else { return Ok(()) };
+        let mut stream = self.stream.take().ok_or_else(|| self.closed_error(Phase::Proxy))?;
+        let opened = open_tunnel(proxy, &self.endpoint, &mut stream).await;
+        opened.map_err(|error| error.phase(Phase::Proxy).address(&self.name))?;
+        self.stream = Some(stream);
+        Ok(())
     }
 
     /// TLS: performs the handshake, if the configuration requires one.

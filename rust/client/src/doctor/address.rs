@@ -16,9 +16,9 @@ use super::identity::{self, ExpectedBroker};
 use super::large_request;
 use super::progress::Subject;
 use super::release::oldest_release;
-use super::steps::{begin_step, failure, of_error, of_io, step};
+use super::steps::{begin_step, failure, of_error, of_io, of_proxy, step};
 use crate::cluster::bootstrap::request_metadata;
-use crate::connection::setup::ConnectionSetup;
+use crate::connection::setup::{ConnectionSetup, resolve};
 use crate::connection::{ApiRange, Connection, establish, is_controller};
 use crate::doctor::recording_network::RecordingNetwork;
 use crate::endpoint::Endpoint;
@@ -55,15 +55,10 @@ async fn probe_endpoint(
     endpoint: Endpoint,
     expected: Option<Arc<ExpectedBroker>>,
 ) -> ProbedEndpoint {
+    let reason = if probe.settings.proxy.is_some() { Reason::ProxyUnreachable } else { Reason::Unresolved };
     let resolving = async {
-        let resolved = probe.environment.network.resolve(&endpoint.host, endpoint.port).await;
-        match resolved {
-            Ok(addresses) if addresses.is_empty() => {
-                Err(failure(Reason::Unresolved, "the name has no address"))
-            }
-            Ok(addresses) => Ok(addresses),
-            Err(error) => Err(failure(Reason::Unresolved, error.to_string())),
-        }
+        let resolved = resolve(&endpoint, &probe.settings, &probe.environment).await;
+        resolved.map_err(|error| failure(reason, error.message()))
     };
     let subject = Subject::server(&endpoint, expected.as_ref().map(|broker| broker.id));
     let (dns, addresses) = step(probe, &subject, Check::Dns, resolving).await;
@@ -140,15 +135,26 @@ async fn connect(
     let settings = &probe.settings;
     let (checked, opening) = step(probe, subject, Check::Tcp, async {
         let opened = ConnectionSetup::tcp(endpoint, address, settings, &environment).await;
-        opened.map_err(|error| of_io(recording.connect_error(), &error))
+        opened.map_err(|error| match &settings.proxy {
+            Some(_) => failure(Reason::ProxyUnreachable, error.message()),
+            None => of_io(recording.connect_error(), &error),
+        })
     })
     .await;
     facts.steps.push(checked);
     let mut opening = opening?;
+    if settings.proxy.is_some() {
+        let handshake = async { opening.proxy().await.map_err(|error| of_proxy(&error)) };
+        let (checked, shaken) = step(probe, subject, Check::Proxy, handshake).await;
+        facts.steps.push(checked);
+        shaken?;
+        // What follows is from the server.
+        recording.restart();
+    }
     if settings.security.tls.is_some() {
         let handshake = async { opening.tls().await.map_err(|error| of_error(&error, recording.closed())) };
         let (checked, shaken) = begin_step(probe, subject, Check::Tls, handshake).await;
-        let checked = explain(probe, address, &recording, checked).await;
+        let checked = explain(probe, endpoint, address, &recording, checked).await;
         probe.report_end(subject, &checked);
         facts.steps.push(checked);
         facts.tls = opening.tls_info().map(tls_facts);
@@ -159,7 +165,7 @@ async fn connect(
     let (checked, apis) = begin_step(probe, subject, Check::ApiVersions, negotiation).await;
     let checked = match settings.security.tls {
         Some(_) => checked,
-        None => explain(probe, address, &recording, checked).await,
+        None => explain(probe, endpoint, address, &recording, checked).await,
     };
     probe.report_end(subject, &checked);
     facts.steps.push(checked);

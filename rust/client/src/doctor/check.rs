@@ -50,6 +50,8 @@ named! {
         Dns = "DNS",
         /// Connect.
         Tcp = "TCP",
+        /// Connect to the server through the proxy.
+        Proxy = "Proxy",
         /// The TLS handshake.
         Tls = "TLS",
         /// Negotiate API versions, which shows whether a Kafka broker listens.
@@ -83,7 +85,7 @@ impl Check {
     pub fn phase(self) -> Phase {
         match self {
             Self::Dns => Phase::Dns,
-            Self::Tcp => Phase::Tcp,
+            Self::Tcp | Self::Proxy => Phase::Tcp,
             Self::Tls => Phase::Tls,
             Self::ApiVersions => Phase::ApiVersions,
             Self::Sasl => Phase::Sasl,
@@ -109,6 +111,16 @@ named! {
         Unreachable = "unreachable",
         /// The peer closed the connection.
         Closed = "closed",
+        /// The proxy's name cannot be resolved, or it cannot be connected to.
+        ProxyUnreachable = "proxy_unreachable",
+        /// The proxy asks for a user and a password, or rejects them.
+        ProxyCredentials = "proxy_credentials",
+        /// The proxy does not allow the connection.
+        ProxyRefused = "proxy_refused",
+        /// The proxy cannot connect to the server.
+        ProxyCannotConnect = "proxy_cannot_connect",
+        /// The proxy does not speak the configured protocol.
+        NotAProxy = "not_a_proxy",
         /// The port speaks TLS, and plaintext is configured.
         SpeaksTls = "speaks_tls",
         /// The port speaks Kafka in plaintext, and TLS is configured.

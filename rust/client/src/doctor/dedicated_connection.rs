@@ -33,6 +33,7 @@ pub(super) async fn connect_without_sasl(
 
 async fn open(probe: &ProbeContext, endpoint: &Endpoint, address: SocketAddr) -> Result<ConnectionSetup> {
     let mut opening = ConnectionSetup::tcp(endpoint, address, &probe.settings, &probe.environment).await?;
+    opening.proxy().await?;
     opening.tls().await?;
     opening.api_versions().await?;
     Ok(opening)

@@ -17,7 +17,6 @@ use crate::doctor::protocol_probe::probe_protocol;
 use crate::doctor::recording_network::Recording;
 use crate::endpoint::Endpoint;
 use crate::environment::Environment;
-use crate::ip_zone::host_of;
 use crate::printable::printable;
 
 /// Mechanisms of one listener that are listed at most.
@@ -26,6 +25,7 @@ const MAX_MECHANISMS: usize = 32;
 /// Replaces the failure of a step by the protocol that the port speaks instead, if that can be detected.
 pub(super) async fn explain(
     probe: &ProbeContext,
+    endpoint: &Endpoint,
     address: SocketAddr,
     recording: &Recording,
     mut checked: Step,
@@ -36,9 +36,9 @@ pub(super) async fn explain(
         // A failed TLS handshake is still TLS.
         Some(Reason::SpeaksTls) if tls => None,
         Some(reason) => Some(reason),
-        None if tls && speaks_plaintext(probe, address).await => Some(Reason::SpeaksPlaintext),
+        None if tls && speaks_plaintext(probe, endpoint, address).await => Some(Reason::SpeaksPlaintext),
         None if matches!(failure.reason, Reason::TimedOut | Reason::Closed) => {
-            let detected = probe_protocol(probe, address).await;
+            let detected = probe_protocol(probe, endpoint, address).await;
             detected.filter(|reason| !tls || *reason != Reason::SpeaksTls)
         }
         None => None,
@@ -81,12 +81,12 @@ pub(super) async fn explain_missing_token(
 }
 
 /// Whether a port speaks Kafka without TLS.
-async fn speaks_plaintext(probe: &ProbeContext, address: SocketAddr) -> bool {
+async fn speaks_plaintext(probe: &ProbeContext, endpoint: &Endpoint, address: SocketAddr) -> bool {
     let mut settings = probe.settings.clone();
     settings.security = Arc::default();
-    let endpoint = Endpoint { host: host_of(address), port: address.port() };
     let negotiation = async {
-        let mut opening = ConnectionSetup::tcp(&endpoint, address, &settings, &probe.environment).await?;
+        let mut opening = ConnectionSetup::tcp(endpoint, address, &settings, &probe.environment).await?;
+        opening.proxy().await?;
         opening.api_versions().await.map(drop)
     };
     matches!(timeout_at(probe.step_deadline(), negotiation).await, Ok(Ok(())))

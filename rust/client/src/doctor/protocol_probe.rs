@@ -10,7 +10,9 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use super::ProbeContext;
 use super::check::Reason;
+use crate::connection::setup::open_stream;
 use crate::doctor::recording_network::detect_protocol;
+use crate::endpoint::Endpoint;
 
 /// How long to wait: a server responds quickly to its own protocol.
 const TIMEOUT: Duration = Duration::from_millis(1500);
@@ -37,11 +39,15 @@ const TLS_HELLO: &[u8] = &{
 const HTTP_REQUEST: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 
 /// The protocol at `address`, if it can be detected.
-pub(super) async fn probe_protocol(probe: &ProbeContext, address: SocketAddr) -> Option<Reason> {
+pub(super) async fn probe_protocol(
+    probe: &ProbeContext,
+    endpoint: &Endpoint,
+    address: SocketAddr,
+) -> Option<Reason> {
     let deadline = (Instant::now() + TIMEOUT).min(probe.deadline);
     let (tls, http) = tokio::join!(
-        send_probe(probe, address, TLS_HELLO, deadline),
-        send_probe(probe, address, HTTP_REQUEST, deadline)
+        send_probe(probe, endpoint, address, TLS_HELLO, deadline),
+        send_probe(probe, endpoint, address, HTTP_REQUEST, deadline)
     );
     // A TLS server may respond to HTTP in plain text ("you're speaking plain HTTP to a TLS port").
     tls.filter(|reason| *reason == Reason::SpeaksTls).or(http)
@@ -49,12 +55,14 @@ pub(super) async fn probe_protocol(probe: &ProbeContext, address: SocketAddr) ->
 
 async fn send_probe(
     probe: &ProbeContext,
+    endpoint: &Endpoint,
     address: SocketAddr,
     request: &[u8],
     deadline: Instant,
 ) -> Option<Reason> {
     let detection = async {
-        let mut stream = probe.environment.network.connect(address, probe.settings.socket).await.ok()?;
+        let opening = open_stream(endpoint, address, &probe.settings, &probe.environment);
+        let mut stream = opening.await.ok()?;
         stream.write_all(request).await.ok()?;
         let mut head = [0; 4];
         stream.read_exact(&mut head).await.ok()?;

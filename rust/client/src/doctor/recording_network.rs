@@ -34,6 +34,11 @@ impl Recording {
         detect_protocol(&self.0.lock().head)
     }
 
+    /// Begins anew, with a peer behind a proxy.
+    pub(super) fn restart(&self) {
+        *self.0.lock() = Recorded::default();
+    }
+
     /// Whether the peer closed the connection.
     pub(super) fn closed(&self) -> bool {
         self.0.lock().closed

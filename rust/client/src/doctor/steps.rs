@@ -11,8 +11,7 @@ use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
 use super::progress::Subject;
 use crate::connection::Connection;
-use crate::error::TlsFault;
-use crate::error::{Error, Kind, Phase};
+use crate::error::{Error, Kind, Phase, ProxyFault, TlsFault};
 
 /// Runs a check; its result is `None` if it failed or timed out.
 pub(super) async fn step<T>(
@@ -90,6 +89,18 @@ pub(super) fn of_io(kind: Option<io::ErrorKind>, error: &Error) -> Failure {
         Some(E::HostUnreachable | E::NetworkUnreachable | E::AddrNotAvailable) => Reason::Unreachable,
         Some(E::ConnectionReset | E::ConnectionAborted) => Reason::Closed,
         _ => Reason::Other,
+    };
+    failure(reason, error.message())
+}
+
+/// The failure for an error of the proxy's handshake.
+pub(super) fn of_proxy(error: &Error) -> Failure {
+    let reason = match error.proxy_fault() {
+        Some(ProxyFault::Credentials) => Reason::ProxyCredentials,
+        Some(ProxyFault::Refused) => Reason::ProxyRefused,
+        Some(ProxyFault::ServerUnreachable) => Reason::ProxyCannotConnect,
+        Some(ProxyFault::NotAProxy) => Reason::NotAProxy,
+        None => Reason::ProxyUnreachable,
     };
     failure(reason, error.message())
 }

@@ -15,6 +15,8 @@ pub enum Phase {
     Dns,
     /// Connecting.
     Tcp,
+    /// The proxy's handshake.
+    Proxy,
     /// The TLS handshake.
     Tls,
     /// Requesting the broker's API versions.
@@ -32,6 +34,7 @@ impl fmt::Display for Phase {
         f.write_str(match self {
             Self::Dns => "DNS",
             Self::Tcp => "TCP",
+            Self::Proxy => "Proxy",
             Self::Tls => "TLS",
             Self::ApiVersions => "ApiVersions",
             Self::Sasl => "SASL",

@@ -9,6 +9,7 @@ mod kind;
 mod outlook;
 pub mod permission;
 pub mod proof;
+mod proxy_fault;
 pub mod recovery;
 pub mod repetition;
 mod tls_fault;
@@ -21,6 +22,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 pub use context::{Context, Phase};
 pub use kind::Kind;
 pub(crate) use outlook::Outlook;
+pub(crate) use proxy_fault::ProxyFault;
 pub(crate) use tls_fault::TlsFault;
 
 /// The result of the client's operations.
@@ -45,6 +47,8 @@ struct Inner {
     overdue: bool,
     /// The fault in TLS, if it is known.
     tls_fault: Option<TlsFault>,
+    /// The failure at a proxy, if it is one.
+    proxy_fault: Option<ProxyFault>,
     /// The failures of the attempts that this error sums up.
     attempts: Vec<Error>,
 }
@@ -62,6 +66,7 @@ impl Error {
             outlook: Outlook::default(),
             overdue: false,
             tls_fault: None,
+            proxy_fault: None,
             attempts: Vec::new(),
         }))
     }
@@ -181,6 +186,12 @@ impl Error {
         self.with(|inner| inner.attempts = attempts)
     }
 
+    /// Adds the failure at a proxy.
+    #[must_use]
+    pub(crate) fn with_proxy_fault(self, fault: Option<ProxyFault>) -> Self {
+        self.with(|inner| inner.proxy_fault = fault)
+    }
+
     /// Adds the fault in TLS.
     #[must_use]
     pub(crate) fn with_tls_fault(self, fault: Option<TlsFault>) -> Self {
@@ -233,6 +244,12 @@ impl Error {
     #[must_use]
     pub fn attempts(&self) -> &[Self] {
         &self.0.attempts
+    }
+
+    /// The failure at a proxy, if it is one.
+    #[must_use]
+    pub(crate) fn proxy_fault(&self) -> Option<ProxyFault> {
+        self.0.proxy_fault
     }
 
     /// The fault in TLS, if it is known.

@@ -1,4 +1,4 @@
-//! Connecting to an origin: all addresses of its name in turn, then TLS.
+//! Connecting to an origin: all addresses of its name in turn, or of its proxy, then TLS.
 //!
 //! Invariant: errors of TLS name the origin's server and its keys, not the broker's.
 
@@ -7,9 +7,11 @@ use std::net::IpAddr;
 use tokio::time::Instant;
 
 use super::{Origin, Server, failed};
+use crate::endpoint::Endpoint;
 use crate::environment::happy_eyeballs::{attempt_delay, first_success};
 use crate::environment::{Environment, SocketOptions, Stream};
 use crate::error::{Error, Outlook, Result};
+use crate::proxy::open_tunnel;
 use crate::security::{Tls, TlsInfo, tls_error_in};
 
 const OPTIONS: SocketOptions = SocketOptions { send_buffer: -1, receive_buffer: -1 };
@@ -23,14 +25,17 @@ pub(super) async fn connect(
     deadline: Instant,
 ) -> Result<Box<dyn Stream>> {
     let network = &environment.network;
-    let resolved = network.resolve(&origin.host, origin.port).await;
-    let addresses = resolved.map_err(|error| failed(format_args!("the name cannot be resolved: {error}")))?;
+    let target = Endpoint { host: origin.host.clone(), port: origin.port };
+    let reached = origin.proxy.as_ref().map_or(&target, |proxy| &proxy.endpoint);
+    let resolved = network.resolve(&reached.host, reached.port).await;
+    let resolved = resolved.map_err(|error| failed(format_args!("the name cannot be resolved: {error}")));
+    let addresses = resolved.map_err(|error| blame_proxy(error, origin))?;
     if addresses.is_empty() {
-        return Err(failed("the name has no address"));
+        return Err(blame_proxy(failed("the name has no address"), origin));
     }
     let delay = attempt_delay(addresses.len(), Some(deadline));
     // The caller names the host: an address need not be named twice.
-    let is_address = origin.host.parse::<IpAddr>().is_ok();
+    let is_address = reached.host.parse::<IpAddr>().is_ok();
     let connected = first_success(addresses, delay, |address| async move {
         let connected = network.connect(address, OPTIONS).await;
         connected.map_err(|error| match is_address {
@@ -38,10 +43,22 @@ pub(super) async fn connect(
             false => failed(format_args!("{address}: {error}")),
         })
     });
-    let stream = connected.await.map_err(|failures| summed_up(&failures))?;
+    let connected = connected.await.map_err(|failures| blame_proxy(summed_up(&failures), origin));
+    let mut stream = connected?;
+    if let Some(proxy) = &origin.proxy {
+        open_tunnel(proxy, &target, &mut stream).await?;
+    }
     match &origin.tls {
         None => Ok(stream),
         Some(tls) => secure(stream, tls, origin).await,
+    }
+}
+
+/// Names the proxy, if there is one, as the subject of an error before it has connected.
+fn blame_proxy(error: Error, origin: &Origin) -> Error {
+    match &origin.proxy {
+        Some(proxy) => proxy.blame(error),
+        None => error,
     }
 }
 

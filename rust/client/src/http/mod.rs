@@ -24,6 +24,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 use crate::environment::Environment;
 use crate::error::{Error, Kind};
 use crate::ip_zone::host_in_url;
+use crate::proxy::Proxy;
 use crate::secret::Secret;
 use crate::security::Tls;
 use connect::connect;
@@ -52,6 +53,7 @@ pub(crate) struct Origin {
     /// The value of the header `Host`.
     pub(crate) authority: String,
     pub(crate) tls: Option<Tls>,
+    pub(crate) proxy: Option<Proxy>,
 }
 
 impl Origin {
@@ -64,7 +66,13 @@ impl Origin {
             port: url.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 }),
             authority: host_header(authority),
             tls,
+            proxy: None,
         }
+    }
+
+    /// Connects through a proxy, if there is one.
+    pub(crate) fn with_proxy(self, proxy: Option<Proxy>) -> Self {
+        Self { proxy, ..self }
     }
 }
 
@@ -176,7 +184,8 @@ impl HttpClient {
                 done => return done.map_err(|failure| failure.into_error(&self.origin)),
             }
         }
-        let connecting = timeout_at(deadline, connect(&self.origin, environment, deadline)).await;
+        // On the heap: a schema that refers to others is looked up within the look-ups of these.
+        let connecting = timeout_at(deadline, Box::pin(connect(&self.origin, environment, deadline))).await;
         let stream = connecting.map_err(|_| slow(false, "no connection"))?.map_err(HttpError::unsent)?;
         let exchange = async {
             let connection = OpenConnection::new(stream).await.map_err(HttpError::unsent)?;

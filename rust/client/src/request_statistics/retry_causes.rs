@@ -31,9 +31,10 @@ fn cause(error: &Error) -> &'static str {
         (Kind::Timeout, _) => "timeout",
         (Kind::Connection, _) if error.is_overdue() => "timeout",
         (Kind::Bootstrap, _)
-        | (Kind::Connection, Some(Phase::Dns | Phase::Tcp | Phase::Tls | Phase::ApiVersions | Phase::Sasl)) => {
-            "cannot connect"
-        }
+        | (
+            Kind::Connection,
+            Some(Phase::Dns | Phase::Tcp | Phase::Proxy | Phase::Tls | Phase::ApiVersions | Phase::Sasl),
+        ) => "cannot connect",
         // No connection has ended, since the error has no address: there was no broker to send it to.
         (Kind::Connection, _) if error.context().address.is_none() => "no broker",
         (Kind::Connection, _) => "connection lost",

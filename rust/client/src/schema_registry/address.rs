@@ -13,6 +13,7 @@ use crate::config::RegistryConfig;
 use crate::error::{Error, Kind, Result};
 use crate::http::encode::decode;
 use crate::http::{HttpClient, Origin, Server};
+use crate::proxy::Proxy;
 use crate::secret::Secret;
 use crate::security::Tls;
 
@@ -113,7 +114,8 @@ impl Address {
                 Some(basic(&decoded))
             }
         };
-        let origin = Origin::new(REGISTRY, &uri, tls);
+        let proxy = Proxy::parse("schema.registry.proxy.url", &config.proxy_url)?;
+        let origin = Origin::new(REGISTRY, &uri, tls).with_proxy(proxy);
         if authorization.is_some() && origin.tls.is_none() && !is_loopback(&origin.host) {
             tracing::warn!(target: "ottla.config", "{url} receives the credentials unencrypted: use https");
         }

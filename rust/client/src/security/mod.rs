@@ -1,6 +1,6 @@
 //! Security of connections: TLS, SASL, and their secrets.
 //!
-//! - `tls`: the handshake. `stores`, `pem`, `pem_blocks` and `java_stores` read its certificates and keys,
+//! - `tls`: the handshake. `stores`, `pem`, `pem_blocks`, `pkcs12` and `java_stores` read its certificates and keys,
 //!   `reload` reads changed files again, `cert_verifier` checks and records the peer's certificate (`peer`,
 //!   `tls_info`), `tls_error` explains a failure, and `first_bytes` recognises peers without TLS.
 //! - `sasl`: the mechanisms as message exchanges without I/O; `scram`, `jaas`.
@@ -21,6 +21,7 @@ pub mod oauth;
 mod peer;
 mod pem;
 mod pem_blocks;
+mod pkcs12;
 mod reload;
 pub mod sasl;
 pub mod scram;

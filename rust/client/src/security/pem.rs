@@ -10,6 +10,7 @@ use rustls::pki_types::{
 use zeroize::Zeroizing;
 
 use super::pem_blocks::{blocks, instead};
+use super::pkcs12::is_der;
 use super::{Secret, config_error, java_stores};
 use crate::error::Result;
 
@@ -24,6 +25,11 @@ const CONVERT: &str = "openssl pkcs8 -topk8 -v2 aes-256-cbc -in key.pem";
 
 /// Reads the PEM file that the configuration key `key` names.
 pub(super) fn read_file(key: &str, path: &str) -> Result<Zeroizing<String>> {
+    text(key, path, &read_bytes(key, path)?)
+}
+
+/// Reads a file of certificates or keys in any format.
+pub(super) fn read_bytes(key: &str, path: &str) -> Result<Zeroizing<Vec<u8>>> {
     let unreadable = |why: &dyn std::fmt::Display| {
         config_error(format!(
             "{key}: {path:?} cannot be read ({why}): name a PEM file that this process can read"
@@ -34,10 +40,22 @@ pub(super) fn read_file(key: &str, path: &str) -> Result<Zeroizing<String>> {
         return Err(unreadable(&format_args!("with {length} bytes it is too large for certificates")));
     }
     let bytes = Zeroizing::new(std::fs::read(path).map_err(|error| unreadable(&error))?);
-    if let Some(error) = java_stores::reject_file(key, path, &bytes) {
-        return Err(error);
+    match java_stores::reject_file(key, path, &bytes) {
+        Some(error) => Err(error),
+        None => Ok(bytes),
     }
-    let text = std::str::from_utf8(&bytes).map_err(|_| unreadable(&"it is not text, as PEM is"))?;
+}
+
+/// The text of a PEM file.
+pub(super) fn text(key: &str, path: &str, bytes: &[u8]) -> Result<Zeroizing<String>> {
+    if is_der(bytes) {
+        return Err(config_error(format!(
+            "{key}: {path:?} is in DER or PKCS#12, and only ssl.keystore.location and ssl.truststore.location may be PKCS#12: name a PEM file"
+        )));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| {
+        config_error(format!("{key}: {path:?} cannot be read (it is not text, as PEM is): name a PEM file"))
+    })?;
     Ok(Zeroizing::new(text.to_owned()))
 }
 

@@ -6,22 +6,29 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::{InconsistentKeys, RootCertStore};
+use zeroize::Zeroizing;
 
-use super::{config_error, java_stores, pem};
+use super::pkcs12::{StoreFile, is_der};
+use super::{Secret, config_error, java_stores, pem};
 use crate::config::Config;
 use crate::error::Result;
 
 /// The trusted authorities for brokers: the configured ones, or else the system's.
 pub(super) fn roots(config: &Config) -> Result<RootCertStore> {
+    const STORE: &str = "ssl.truststore";
     let (location, text) = (&config.ssl_truststore_location, &config.ssl_truststore_certificates);
-    check_type("ssl.truststore", &config.ssl_truststore_type, location)?;
-    if !config.ssl_truststore_password.is_empty() {
-        reject_java_store("ssl.truststore.location", location)?;
+    let password = &config.ssl_truststore_password;
+    if let Some(bytes) = pkcs12_file(STORE, &config.ssl_truststore_type, location)? {
+        check_one_source(STORE, location, text)?;
+        let file = StoreFile { store: STORE, path: location };
+        return trusting(&format!("{STORE}.location"), file.authorities(&bytes, password)?);
+    }
+    if !password.is_empty() {
         return Err(config_error(
             "ssl.truststore.password: PEM trust stores have no password: remove this key",
         ));
     }
-    pem_roots("ssl.truststore", location, text)
+    pem_roots(STORE, location, text)
 }
 
 /// The prefix of the keys for a token endpoint's trust store.
@@ -36,6 +43,7 @@ pub(super) fn token_endpoint_roots(config: &Config) -> Result<RootCertStore> {
 
 /// The authorities in the PEM file or text of the keys with the prefix `store`; the system's if both are empty.
 fn pem_roots(store: &str, location: &str, text: &str) -> Result<RootCertStore> {
+    check_one_source(store, location, text)?;
     let (key, certificates) = match (location.is_empty(), text.is_empty()) {
         (true, true) => return system_roots(),
         (false, true) => {
@@ -43,17 +51,24 @@ fn pem_roots(store: &str, location: &str, text: &str) -> Result<RootCertStore> {
             let certificates = pem::certificates(&key, &pem::read_file(&key, location)?)?;
             (key, certificates)
         }
-        (true, false) => {
+        (_, false) => {
             let key = format!("{store}.certificates");
             let certificates = pem::certificates(&key, text)?;
             (key, certificates)
         }
-        (false, false) => {
-            return Err(config_error(format!(
-                "{store}.location and {store}.certificates are both set: choose one"
-            )));
-        }
     };
+    trusting(&key, certificates)
+}
+
+/// Refuses authorities in a file and as text.
+fn check_one_source(store: &str, location: &str, text: &str) -> Result<()> {
+    if location.is_empty() || text.is_empty() {
+        return Ok(());
+    }
+    Err(config_error(format!("{store}.location and {store}.certificates are both set: choose one")))
+}
+
+fn trusting(key: &str, certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates {
         roots
@@ -63,19 +78,21 @@ fn pem_roots(store: &str, location: &str, text: &str) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-/// Rejects a type other than PEM. The error describes the file by its contents, if there is one: a store
-/// that is called JKS is often PKCS#12.
-fn check_type(store: &str, store_type: &str, location: &str) -> Result<()> {
-    if store_type.eq_ignore_ascii_case("PEM") {
-        return Ok(());
+/// The contents of the store at `location` if it is PKCS#12, whatever it is said to be: stores that are called JKS
+/// mostly are, and Java reads them too. Errors for Java's other formats, and for types that do not exist.
+fn pkcs12_file(store: &str, store_type: &str, location: &str) -> Result<Option<Zeroizing<Vec<u8>>>> {
+    let key = format!("{store}.location");
+    let bytes = if location.is_empty() { None } else { Some(pem::read_bytes(&key, location)?) };
+    let found = bytes.filter(|bytes| is_der(bytes));
+    let is_pem = store_type.eq_ignore_ascii_case("PEM");
+    match (&found, store_type.to_ascii_uppercase().as_str()) {
+        (None, _) if is_pem => Ok(None),
+        (None, "PKCS12" | "JKS") => {
+            Err(java_stores::reject_type(&format!("{store}.type"), store_type, location))
+        }
+        (_, "PEM" | "PKCS12" | "JKS") => Ok(found),
+        _ => Err(config_error(format!("{store}.type={store_type}: expected PEM or PKCS12"))),
     }
-    reject_java_store(&format!("{store}.location"), location)?;
-    Err(java_stores::reject_type(&format!("{store}.type"), store_type, location))
-}
-
-/// Rejects a Java store first: a store with a password most likely is one, and has to be converted.
-fn reject_java_store(key: &str, location: &str) -> Result<()> {
-    if location.is_empty() { Ok(()) } else { pem::read_file(key, location).map(drop) }
 }
 
 fn system_roots() -> Result<RootCertStore> {
@@ -94,14 +111,15 @@ fn system_roots() -> Result<RootCertStore> {
 
 /// This client's certificate and key, if configured.
 pub(super) fn identity(config: &Config, provider: &Arc<CryptoProvider>) -> Result<Option<CertifiedKey>> {
-    check_type("ssl.keystore", &config.ssl_keystore_type, &config.ssl_keystore_location)?;
-    if !config.ssl_keystore_password.is_empty() {
-        reject_java_store("ssl.keystore.location", &config.ssl_keystore_location)?;
+    let store = pkcs12_file("ssl.keystore", &config.ssl_keystore_type, &config.ssl_keystore_location)?;
+    if store.is_none() && !config.ssl_keystore_password.is_empty() {
         return Err(config_error(
             "ssl.keystore.password: PEM key stores have no password: set the key's password in ssl.key.password",
         ));
     }
-    let Some(KeyPair { chain: (chain_key, chain), key: (key_key, key) }) = key_pair(config)? else {
+    let Some(KeyPair { chain: (chain_key, chain), key: (key_key, key) }) =
+        key_pair(config, store.as_deref().map(Vec::as_slice))?
+    else {
         return Ok(None);
     };
     // The errors of the library are left out: they say less, and may quote what they read.
@@ -126,8 +144,8 @@ struct KeyPair {
     key: (&'static str, PrivateKeyDer<'static>),
 }
 
-/// Reads the chain and the key from the configured source: one file, two files, or texts.
-fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
+/// Reads the chain and the key from the configured source: a PKCS#12 store, one file, two files, or texts.
+fn key_pair(config: &Config, pkcs12: Option<&[u8]>) -> Result<Option<KeyPair>> {
     const ONE_FILE: &str = "ssl.keystore.location";
     const FILES: [&str; 2] = ["ssl.certificate.location", "ssl.key.location"];
     const TEXTS: [&str; 2] = ["ssl.keystore.certificate.chain", "ssl.keystore.key"];
@@ -146,6 +164,16 @@ fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
     let incomplete = |[first, second]: [&str; 2]| {
         Err(config_error(format!("{first} and {second} belong together, but only one of them is set")))
     };
+    if let Some(bytes) = pkcs12 {
+        if ![&Secret::default(), &config.ssl_keystore_password].contains(&password) {
+            return Err(config_error(
+                "ssl.key.password: the private key in a PKCS#12 store has the store's password: remove this key",
+            ));
+        }
+        let file = StoreFile { store: "ssl.keystore", path: location };
+        let (chain, key) = file.key_pair(bytes, &config.ssl_keystore_password)?;
+        return Ok(Some(KeyPair { chain: (ONE_FILE, chain), key: (ONE_FILE, key) }));
+    }
     if !location.is_empty() {
         let text = pem::read_file(ONE_FILE, location)?;
         let (chain, key) =

@@ -18,6 +18,7 @@ use crate::environment::{Environment, Token};
 use crate::error::{Error, Kind, Result};
 use crate::http::{HttpClient, HttpRequest, HttpResponse, Origin, Server, encode};
 use crate::printable::printable;
+use crate::proxy::Proxy;
 use crate::secret::Secret;
 
 /// Upper limit of a token's lifetime.
@@ -95,8 +96,12 @@ impl Oidc {
             true => String::new(),
             false => format!("&scope={}", encode::form(scope.expose())),
         };
+        let proxy = Proxy::first([
+            ("sasl.oauthbearer.token.endpoint.proxy.url", &config.sasl_oauthbearer_token_endpoint_proxy_url),
+            ("proxy.url", &config.proxy_url),
+        ])?;
         Ok(Some(Self {
-            http: HttpClient::new(Origin::new(TOKEN_SERVER, &url, tls), MAX_RESPONSE),
+            http: HttpClient::new(Origin::new(TOKEN_SERVER, &url, tls).with_proxy(proxy), MAX_RESPONSE),
             path: Secret::new(url.path_and_query().map_or("/", |path| path.as_str())),
             shown: text.split('?').next().unwrap_or_default().to_owned(),
             authorization: Secret::new(format!("Basic {}", STANDARD.encode(pair.expose()))),

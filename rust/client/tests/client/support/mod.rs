@@ -9,6 +9,7 @@ pub(crate) mod member;
 mod memory;
 pub(crate) mod numbered;
 pub(crate) mod panics;
+pub(crate) mod proxy;
 pub(crate) mod reader;
 pub(crate) mod registry;
 mod scripted;
