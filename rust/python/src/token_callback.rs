@@ -74,8 +74,14 @@ impl TokenProvider for Callback {
 }
 
 fn call(py: Python<'_>, key: &str, callable: &Py<PyAny>) -> Result<Token> {
-    let returned =
-        callable.bind(py).call0().map_err(|error| token_error(key, format_args!("it raised {error}")))?;
+    let returned = callable.bind(py).call0().map_err(|error| {
+        // The providers that ottla has say what failed.
+        let is_own = error.get_type(py).module().is_ok_and(|module| module == "ottla.errors");
+        match is_own {
+            true => token_error(key, error.value(py)),
+            false => token_error(key, format_args!("it raised {error}")),
+        }
+    })?;
     if let Ok(parts) = returned.cast::<PyTuple>()
         && let Ok(expiry) = parts.get_item(1)
         && matches!(DatetimeArg::of(&expiry), Ok(DatetimeArg::Naive))

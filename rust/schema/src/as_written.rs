@@ -64,6 +64,13 @@ struct Known {
     decoders: HashMap<Arc<str>, Result<Type, String>>,
 }
 
+/// The numbers of the rows with a schema that are one message of it.
+struct PickedRows {
+    id: SchemaId,
+    message: Arc<str>,
+    picked: Vec<usize>,
+}
+
 struct Type {
     name: Option<Arc<str>>,
     decoder: ColumnDecoder,
@@ -178,7 +185,7 @@ impl AsWrittenDecoder {
         let mut decoded = DecodedTypes { places: vec![None; count], ..DecodedTypes::default() };
         let mut left = self.limits.bounded().batch_bytes;
         let mut end = count;
-        for (id, message, picked) in groups {
+        for PickedRows { id, message, picked } in groups {
             let part = match self.decoder(id, &message) {
                 Ok(found) => {
                     let part = found.decoder.decode_within(&Picked { rows, picked: &picked }, left)?;
@@ -223,9 +230,8 @@ impl AsWrittenDecoder {
     }
 
     /// The rows by schema and message, in the order of their first rows, and those that have neither.
-    fn groups(&self, rows: &dyn EncodedRows) -> (Vec<(SchemaId, Arc<str>, Vec<usize>)>, Vec<RowError>) {
-        let (mut groups, mut errors): (Vec<(SchemaId, Arc<str>, Vec<usize>)>, Vec<RowError>) =
-            Default::default();
+    fn groups(&self, rows: &dyn EncodedRows) -> (Vec<PickedRows>, Vec<RowError>) {
+        let (mut groups, mut errors): (Vec<PickedRows>, Vec<RowError>) = Default::default();
         let mut current = 0;
         for row in 0..rows.count() {
             let framed = match split(rows, row, self.wire_format, self.header) {
@@ -254,16 +260,16 @@ impl AsWrittenDecoder {
                     continue;
                 }
             };
-            let is_it = |group: &(SchemaId, Arc<str>, Vec<usize>)| group.0 == id && *group.1 == *message;
+            let is_it = |group: &PickedRows| group.id == id && *group.message == *message;
             // Adjacent rows often have the same type.
             if !groups.get(current).is_some_and(is_it) {
                 current = groups.iter().position(is_it).unwrap_or(groups.len());
                 if current == groups.len() {
-                    groups.push((id, message.into(), Vec::new()));
+                    groups.push(PickedRows { id, message: message.into(), picked: Vec::new() });
                 }
             }
-            if let Some((.., picked)) = groups.get_mut(current) {
-                picked.push(row);
+            if let Some(group) = groups.get_mut(current) {
+                group.picked.push(row);
             }
         }
         (groups, errors)

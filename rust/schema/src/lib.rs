@@ -33,6 +33,7 @@ mod rules;
 mod schema_id;
 mod shape;
 mod source;
+mod subject_context;
 mod type_name;
 mod wire_format;
 
@@ -52,5 +53,6 @@ pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
 pub use row_copies::{Place, copy_rows, select_rows};
 pub use rules::{Rule, RulePhase, SchemaUse};
 pub use schema_id::SchemaId;
+pub use subject_context::context_of;
 pub use type_name::type_name;
 pub use wire_format::{Framed, FramingError, WireFormat};

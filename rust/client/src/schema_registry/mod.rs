@@ -16,7 +16,6 @@ mod address;
 mod apicurio;
 mod cache;
 mod call;
-mod context;
 mod document;
 mod entry;
 mod failure;
@@ -49,7 +48,6 @@ use failure::is_missing;
 use lookup_cache::{Found, LookupCache};
 use transport::Transport;
 
-pub use context::context_of;
 pub use entry::{Compatibility, SchemaEntry};
 pub use ottla_schema::{NewSchema, ReferenceName};
 pub use registry_lookup::RegistryLookup;
@@ -107,14 +105,14 @@ impl SchemaRegistry {
         self.transport.urls()
     }
 
-    /// The schema with this id in a [context](context_of), if it is cached: without waiting.
+    /// The schema with this id in a [context](ottla_schema::context_of), if it is cached: without waiting.
     #[must_use]
     pub fn cached(&self, id: SchemaId, context: Option<&str>) -> Option<Arc<RegisteredSchema>> {
         let entry = self.schemas.cached(&Key::of(id, context), Instant::now())?;
         Some(Arc::clone(&entry.schema))
     }
 
-    /// Returns the schema with this id in a [context](context_of), and where its references are registered.
+    /// Returns the schema with this id in a [context](ottla_schema::context_of), and where its references are registered.
     ///
     /// # Errors
     /// The id does not exist, or the registry did not respond within `timeout`.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::NAME_A_PROVIDER;
+use super::USE_MSK_IAM;
 use crate::error::{Error, Kind, Result};
 use crate::secret::Secret;
 
@@ -103,7 +103,7 @@ impl std::str::FromStr for Jaas {
         let module = module_of(class.expose()).ok_or_else(|| {
             if class.expose() == AWS_MODULE {
                 let message = format!(
-                    "sasl.jaas.config: {AWS_MODULE} cannot be used, because no class is loaded: remove it, and {NAME_A_PROVIDER}"
+                    "sasl.jaas.config: {AWS_MODULE} cannot be used, because no class is loaded: remove it, and {USE_MSK_IAM}"
                 );
                 return Error::new(Kind::Config, message);
             }

@@ -44,8 +44,11 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 
-/// What to do instead of a login module or callback handler that obtains tokens in Java, such as AWS's.
-const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER, and list it in the environment variable OTTLA_TOKEN_PROVIDERS (AWS MSK IAM and others: docs/guides/security.md)";
+/// What to do instead of AWS's login module and mechanism.
+const USE_MSK_IAM: &str = "set sasl.mechanism=OAUTHBEARER and sasl.oauthbearer.token.provider=aws-msk-iam, which needs the extra ottla[aws]";
+
+/// What to do instead of a callback handler that obtains tokens in Java.
+const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER, and list it in the environment variable OTTLA_TOKEN_PROVIDERS (those that ottla has are named in docs/guides/providers.md)";
 
 /// How a client secures its connections: read and checked once, when the client is created.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use ottla_protocol::wire::SecretBytes;
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::NAME_A_PROVIDER;
+use super::USE_MSK_IAM;
 use super::config_error;
 use super::jaas::{Jaas, LoginModule};
 use super::kerberos::{self, Kerberos};
@@ -80,7 +80,7 @@ impl Sasl {
             "AWS_MSK_IAM" => {
                 return Err(config_error(format!(
                     "sasl.mechanism={name} is a mechanism of AWS's Java library; instead, {}",
-                    NAME_A_PROVIDER
+                    USE_MSK_IAM
                 )));
             }
             _ => {

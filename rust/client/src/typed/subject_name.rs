@@ -5,11 +5,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ottla_schema::Header;
+use ottla_schema::{Header, context_of};
 
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
-use crate::schema_registry::context_of;
 
 /// How a subject gets its name.
 #[derive(Debug, Clone, Default)]

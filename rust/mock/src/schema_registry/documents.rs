@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::contract::Contract;
 use super::failure::RegistryFailure;
-use super::mode_rules::Import;
+use super::import::Import;
 use super::schemas::{RegistryReference, Schema, SchemaDocument};
 use super::state::{StoredSchema, Which};
 

@@ -19,6 +19,7 @@ mod deletion;
 mod documents;
 mod failure;
 mod fault;
+mod import;
 mod json_schema;
 mod levels;
 mod mode_rules;
@@ -46,7 +47,7 @@ pub use state::StoredSchema;
 
 use crate::transport::{ReservedAddress, Transport};
 use fault::RegistryFaults;
-use mode_rules::Import;
+use import::Import;
 use schemas::SchemaDocument;
 use server::RunningServer;
 use state::{Listed, RegistryState};

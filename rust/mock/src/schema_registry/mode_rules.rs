@@ -3,24 +3,11 @@
 //! Invariant: a schema that is registered already is returned in every mode.
 
 use super::failure::RegistryFailure;
+use super::import::Import;
 use super::modes::Modes;
 use super::schemas::SchemaDocument;
 use super::state::{Listed, RegistryState, Version};
 use super::subject_names::context_of;
-
-/// The id and the version that a client chooses for a schema, as it may in the mode `IMPORT`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Import {
-    pub(super) id: Option<i32>,
-    pub(super) version: Option<i32>,
-}
-
-impl Import {
-    /// Whether a schema with this id is what the client wants.
-    pub(super) fn is_id(self, id: i32) -> bool {
-        self.id.is_none_or(|own| own == id)
-    }
-}
 
 impl RegistryState {
     /// Refuses an id or a version that the client may not choose.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::contract::Contract;
 use super::failure::RegistryFailure;
+use super::import::Import;
 use super::levels::Levels;
-use super::mode_rules::Import;
 use super::modes::Modes;
 use super::schemas::{RegistryReference, Schema, SchemaDocument, Schemas};
 use super::subject_names::context_of;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::schema_registry::{
-    Compatibility, NewSchema, RegistrySetting, SchemaEntry, SchemaRegistry, SubjectFilter, context_of,
+    Compatibility, NewSchema, RegistrySetting, SchemaEntry, SchemaRegistry, SubjectFilter,
 };
 use ottla_client::{Error, Kind, Result};
-use ottla_schema::SchemaId;
+use ottla_schema::{SchemaId, context_of};
 use pyo3::prelude::*;
 
 use crate::convert::errors;

@@ -26,8 +26,10 @@ use crate::secret::Secret;
 
 /// The longest token in bytes.
 const MAX_TOKEN: usize = 64 * 1024;
-/// The fraction of a token's lifetime after which it is renewed, as in Java.
+/// The fraction of a token's lifetime after which it is renewed, and the random part that is added to it, which spreads
+/// the load of many clients; both as in Java.
 const REFRESH_AT: f64 = 0.8;
+const REFRESH_JITTER: f64 = 0.05;
 
 /// The token of one client and its source.
 #[derive(Debug)]
@@ -120,7 +122,7 @@ impl TokenCache {
                     let lifetime = expires.duration_since(now).unwrap_or(Duration::ZERO);
                     CachedToken {
                         token: token.clone(),
-                        renew_at: now + lifetime.mul_f64(REFRESH_AT),
+                        renew_at: now + lifetime.mul_f64(REFRESH_AT + REFRESH_JITTER * environment.random()),
                         failing: None,
                     }
                 });
