@@ -6,6 +6,8 @@ import asyncio
 import base64
 import json
 import os
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -332,6 +334,51 @@ def test_an_endpoint_that_does_not_respond_ends_with_the_deadline(
         monkeypatch.setattr("ottla._internal.identities.identity.DEADLINE", 0.2)
         with pytest.raises(errors.AuthenticationError, match="no token within 0 s"):
             identities.GcpManagedKafka()()
+
+
+@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"])
+def test_a_response_that_arrives_byte_by_byte_ends_with_its_time(
+    monkeypatch: pytest.MonkeyPatch, start: bytes
+) -> None:
+    ended = threading.Event()
+
+    def drip(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(start)
+        try:
+            while not ended.wait(0.05):
+                connection.sendall(b"x")
+        except OSError:
+            ended.set()
+
+    monkeypatch.setattr("ottla._internal.identities.http_exchange.WAIT", 0.3)
+    with scripted_server(drip) as port:
+        monkeypatch.setenv("GCE_METADATA_HOST", f"127.0.0.1:{port}")
+        monkeypatch.setattr("ottla._internal.identities.identity.DEADLINE", 3)
+        with pytest.raises(errors.AuthenticationError, match="does not respond: timed out"):
+            identities.GcpManagedKafka()()
+        # The connection, too, so that no thread is left.
+        assert ended.wait(10)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "source"),
+    [
+        ("IDENTITY_HEADER", "hunter2\n", "managed-identity"),
+        ("https_proxy", "user:hunter2", "client-secret"),
+        ("https_proxy", "http:/user:hunter2@proxy:80", "client-secret"),
+    ],
+)
+def test_a_malformed_variable_is_an_error_that_does_not_show_it(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, source: str
+) -> None:
+    for name in ("TENANT_ID", "CLIENT_ID", "CLIENT_SECRET"):
+        monkeypatch.setenv(f"AZURE_{name}", "x")
+    monkeypatch.setenv("IDENTITY_ENDPOINT", "http://127.0.0.1:9/token")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(errors.AuthenticationError, match="malformed") as raised:
+        identities.AzureEventHubs("orders", source=source)()
+    assert "hunter2" not in str(raised.value)
 
 
 def test_the_doctor_names_the_identity_and_the_step_that_failed(

@@ -1,7 +1,8 @@
 """One HTTP request to an identity's endpoint, and its JSON response.
 
 Invariants: redirects are refused, because a request contains a secret for its address alone;
-responses are bounded in size, waits in time. Metadata servers are never asked through a proxy.
+a response is bounded in size, and in time as a whole, however slowly its bytes arrive; no message
+repeats a header or a proxy. Metadata servers are never asked through a proxy.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import ssl
 import time
 from collections.abc import Iterable, Mapping
 from email.message import Message
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL
 from typing import IO, Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
+from ottla._internal.identities.http_deadline import DeadlineHandler, DeadlineHttpsHandler
 from ottla._internal.identities.identity import printable
 from ottla._internal.text import reason
 
@@ -109,12 +111,16 @@ def request(
                 Request(target, data=data, headers=dict(headers or {})),  # noqa: S310  # checked
                 proxied=proxied,
             )
+        except InvalidURL:
+            raise _unsendable(what, url, proxied=proxied) from None
         except (OSError, HTTPException) as error:
             cause = error.reason if isinstance(error, URLError) else error
             why = reason(cause) if isinstance(cause, Exception) else str(cause)
             if attempt == _ATTEMPTS or isinstance(cause, TimeoutError | ssl.SSLError):
                 why = printable(why or type(error).__name__)
                 raise EndpointError(f"{what} ({url}) does not respond: {why}") from None
+        except ValueError:
+            raise _unsendable(what, url, proxied=proxied) from None
         else:
             if len(response.body) > _MAX_RESPONSE:
                 raise EndpointError(f"{what} ({url}) sent more than {_MAX_RESPONSE} bytes")
@@ -123,6 +129,15 @@ def request(
         # Many processes of one machine may have been refused at the same moment.
         time.sleep(_PAUSE * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311
     raise AssertionError("the last attempt returns or raises")
+
+
+def _unsendable(what: str, url: str, *, proxied: bool) -> EndpointError:
+    """Return the error for a request that cannot be written, whose own error repeats its parts."""
+    parts = "its address, a header or HTTPS_PROXY" if proxied else "its address or a header"
+    return EndpointError(
+        f"{what} ({printable(url)}) cannot be asked: {parts} is malformed; "
+        "check the environment for line breaks and characters that are not percent-encoded"
+    )
 
 
 def refused(what: str, url: str, response: Response, secrets: Iterable[str] = ()) -> EndpointError:
@@ -141,7 +156,9 @@ def refused(what: str, url: str, response: Response, secrets: Iterable[str] = ()
 
 def _send(request: Request, *, proxied: bool) -> Response:
     proxies = ProxyHandler() if proxied else ProxyHandler({})
-    opener = build_opener(proxies, _NoRedirect())
+    deadline = time.monotonic() + WAIT
+    handlers = DeadlineHandler(deadline), DeadlineHttpsHandler(deadline)
+    opener = build_opener(proxies, _NoRedirect(), *handlers)
     try:
         opened = opener.open(request, timeout=WAIT)
     except HTTPError as error:
