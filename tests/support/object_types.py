@@ -220,3 +220,15 @@ def order(kind: str, number: int = 0) -> Any:
         gift=(None, number, item(name="gift", price=Decimal("1.50")))[number % 3],
         tags=[f"t{n}" for n in range(number % 3)],
     )
+
+
+def with_field(hint: Any, **options: Any) -> Any:
+    """Return a dataclass Order with a field x."""
+
+    class Order:
+        pass
+
+    Order.__annotations__ = {"x": hint}
+    for name, value in options.items():
+        setattr(Order, name, value)
+    return dataclass(Order)

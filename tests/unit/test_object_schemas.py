@@ -20,7 +20,16 @@ from ottla import errors
 from ottla.schema import Avro, Json, Precision
 from ottla.schema.objects import conversion
 from ottla.schema.objects.field_error import shown
-from tests.support.object_types import NOW, ORDERS, Cents, Defaults, Item, State, order
+from tests.support.object_types import (
+    NOW,
+    ORDERS,
+    Cents,
+    Defaults,
+    Item,
+    State,
+    order,
+    with_field,
+)
 from tests.support.subprocesses import run_python
 
 T = TypeVar("T")
@@ -50,6 +59,13 @@ class Branch(msgspec.Struct):
     """A recursive struct."""
 
     parts: list[Branch] = []
+
+
+@dataclass
+class Endless(Generic[T]):
+    """A generic class that contains itself with ever new arguments."""
+
+    next: Endless[list[T]] | None
 
 
 def avro(of: Any) -> Any:
@@ -137,18 +153,6 @@ class Ünicode(enum.Enum):
     A = 1
 
 
-def with_field(hint: Any, **options: Any) -> Any:
-    """Return a dataclass Order with a field."""
-
-    class Order:
-        pass
-
-    Order.__annotations__ = {"x": hint}
-    for name, value in options.items():
-        setattr(Order, name, value)
-    return dataclass(Order)
-
-
 @pytest.mark.parametrize(
     ("hint", "message"),
     [
@@ -167,6 +171,7 @@ def with_field(hint: Any, **options: Any) -> Any:
         (Ünicode, r"is no name in Avro"),
         (Part, r"Part\.id may be missing"),
         (Node, r"Order\.x\.next: Node contains itself"),
+        (Endless[int], r"Order\.x\.next\.next.*more than 64 types are nested"),
         (T, r"Order\.x is of the type variable ~T"),
         (object(), r"for which there is no schema"),
         ("Nowhere", r"cannot be resolved: name 'Nowhere' is not defined"),

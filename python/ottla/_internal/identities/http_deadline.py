@@ -38,7 +38,7 @@ class _DeadlineReader(io.RawIOBase):
 class _Response(HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any, deadline: float, **options: Any) -> None:
         super().__init__(sock, *args, **options)
-        raw: Any = self.fp.detach()  # type: ignore[attr-defined]  # of a buffered reader
+        raw: Any = self.fp.detach()  # of a buffered reader
         self.fp = io.BufferedReader(_DeadlineReader(raw, sock, deadline))
 
 

@@ -21,5 +21,5 @@ def avro_conversion(of: Any) -> Conversion:
         SchemaError: the type has no schema; the message names the field.
     """
     shape = ShapeReader().shape(of, getattr(of, "__name__", "the type"))
-    schema = AvroSchema().of(shape, getattr(of, "__name__", "the type"))
+    schema = AvroSchema(dumper).of(shape, getattr(of, "__name__", "the type"))
     return Conversion(json.dumps(schema), loader(shape), dumper(shape))

@@ -9,9 +9,11 @@ import datetime as dt
 import decimal
 import re
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from ottla.errors import SchemaError
+from ottla.schema.objects.field_error import FieldError, unfit_default
 from ottla.schema.objects.shapes import (
     NO_DEFAULT,
     DecimalShape,
@@ -58,9 +60,14 @@ def ordered(shape: Shape, default: Any) -> tuple[Shape, bool]:
 
 
 class AvroSchema:
-    """Makes a schema; a named type is written once, and then by its name."""
+    """Makes a schema; a named type is written once, and then by its name.
 
-    def __init__(self) -> None:
+    Args:
+        dumper: returns the function that refuses what is no value of a shape.
+    """
+
+    def __init__(self, dumper: Callable[[Shape], Callable[[Any], Any]]) -> None:
+        self._dumper = dumper
         self._names: dict[str, type] = {}
 
     def of(self, shape: Shape, path: str, *, is_null_first: bool = True) -> Any:
@@ -118,6 +125,11 @@ class AvroSchema:
         return made
 
     def _field(self, field: FieldShape, path: str) -> dict[str, Any]:
+        if field.default is not NO_DEFAULT:
+            try:
+                self._dumper(field.shape)(field.default)
+            except FieldError as error:
+                raise unfit_default(path, error) from error
         ordered_shape, is_null_first = ordered(field.shape, field.default)
         of = self.of(ordered_shape, path, is_null_first=is_null_first)
         made = {"name": _name(field.wire_name, path), "type": of}

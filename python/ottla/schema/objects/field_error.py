@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ottla.errors import SchemaError
+
 # pydantic's warning about a field that is not serialized as its type.
 _WARNING = re.compile(
     r"Expected `(.+?)`[^\[]*\[field_name='(\w+)', input_value=(.*?), input_type=(\w+)\]", re.DOTALL
@@ -53,6 +55,11 @@ def shown(value: Any) -> str:
 def expected(what: str, value: Any) -> FieldError:
     """Return the error for a value of another kind."""
     return FieldError(f"expected {what}, not {shown(value)}")
+
+
+def unfit_default(path: str, error: FieldError) -> SchemaError:
+    """Return the error for a default that is no value of its field's type."""
+    return SchemaError(f"{path}: the default does not fit the type: {error}")
 
 
 def of_library(error: Exception) -> FieldError:

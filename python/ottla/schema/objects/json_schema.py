@@ -11,6 +11,7 @@ import uuid
 from typing import Any
 
 from ottla.errors import SchemaError
+from ottla.schema.objects.field_error import FieldError, unfit_default
 from ottla.schema.objects.json_values import dumper
 from ottla.schema.objects.shapes import (
     NO_DEFAULT,
@@ -104,7 +105,10 @@ class JsonSchema:
         if field.doc:
             schema["description"] = field.doc
         if field.default is not NO_DEFAULT:
-            schema["default"] = dumper(field.shape)(field.default)
+            try:
+                schema["default"] = dumper(field.shape)(field.default)
+            except FieldError as error:
+                raise unfit_default(path, error) from error
         return schema
 
 

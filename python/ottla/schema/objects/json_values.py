@@ -1,6 +1,7 @@
 """The conversion between objects and the values of their JSON, for types without a library of JSON.
 
 Times are texts of RFC 3339, decimals texts, bytes base64, and members of enumerations their values.
+Invariant: nothing is written that JSON does not have.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ottla.schema.objects.field_error import FieldError, expected
+from ottla.schema.objects.json_unions import union_dumper, union_loader
 from ottla.schema.objects.shapes import (
     AnyShape,
     DecimalShape,
@@ -26,7 +28,6 @@ from ottla.schema.objects.shapes import (
     Shape,
     UnionShape,
 )
-from ottla.schema.objects.union_members import member_of
 from ottla.schema.objects.value_functions import (
     FieldFunction,
     aware,
@@ -88,6 +89,17 @@ def _load_decimal(value: Any) -> Any:
     return number
 
 
+def _load_any(value: Any) -> Any:
+    """Return a value with floats in place of the decimals that other fields need."""
+    if type(value) is decimal.Decimal:
+        return float(value)
+    if type(value) is list:
+        return [_load_any(each) for each in value]
+    if type(value) is dict:
+        return {key: _load_any(each) for key, each in value.items()}
+    return value
+
+
 _LOADERS: dict[type, Function] = {
     float: _load_float,
     bytes: _of_text("base64", lambda text: base64.b64decode(text, validate=True)),
@@ -101,7 +113,7 @@ _LOADERS: dict[type, Function] = {
 def loader(shape: Shape) -> Function:
     """Return the function that makes an object of a value of JSON."""
     if isinstance(shape, AnyShape):
-        return lambda value: value
+        return _load_any
     if isinstance(shape, Scalar):
         return _LOADERS.get(shape.cls) or scalar_function(shape.cls)
     if isinstance(shape, DecimalShape):
@@ -115,7 +127,7 @@ def loader(shape: Shape) -> Function:
     if isinstance(shape, MapShape):
         return map_function(_field(shape.value, loader))
     if isinstance(shape, UnionShape):
-        return _union_loader(shape)
+        return union_loader(shape, [loader(each) for each in shape.members])
     return record_loader(shape, [(each, _field(each.shape, loader)) for each in shape.fields])
 
 
@@ -124,6 +136,19 @@ def _dump_float(value: Any) -> Any:
     if not math.isfinite(number):
         raise FieldError(f"expected a number that JSON has, not {number}")
     return number
+
+
+def _dump_any(value: Any) -> Any:
+    """Refuse what JSON does not have, and Python would write all the same."""
+    if isinstance(value, float):
+        return _dump_float(value)
+    if isinstance(value, (list, tuple)):
+        return _ANY_ITEMS(value)
+    return _ANY_VALUES(value) if isinstance(value, dict) else value
+
+
+_ANY_ITEMS = list_function((None, _dump_any), list, list)
+_ANY_VALUES = map_function((None, _dump_any))
 
 
 def _dumped(cls: type, convert: Function) -> Function:
@@ -144,7 +169,7 @@ _DUMPERS: dict[type, Function] = {
 def dumper(shape: Shape) -> Function:
     """Return the function that makes the value of JSON of an object."""
     if isinstance(shape, AnyShape):
-        return lambda value: value
+        return _dump_any
     if isinstance(shape, Scalar):
         return _DUMPERS.get(shape.cls) or scalar_function(shape.cls)
     if isinstance(shape, DecimalShape):
@@ -159,7 +184,10 @@ def dumper(shape: Shape) -> Function:
     if isinstance(shape, MapShape):
         return map_function(_field(shape.value, dumper))
     if isinstance(shape, UnionShape):
-        return _union_dumper(shape)
+        members = shape.members
+        return union_dumper(
+            shape, [dumper(each) for each in members], [loader(each) for each in members]
+        )
     return record_dumper(shape, [(each, _field(each.shape, dumper)) for each in shape.fields])
 
 
@@ -175,6 +203,8 @@ def _enum_loader(shape: EnumShape) -> Function:
     values = ", ".join(repr(each.value) for each in shape.cls)
 
     def load(value: Any) -> Any:
+        if type(value) is decimal.Decimal:
+            value = float(value)
         try:
             return by_value[type(value), value]
         except (KeyError, TypeError):
@@ -188,39 +218,6 @@ def _enum_dumper(shape: EnumShape) -> Function:
         if not isinstance(value, shape.cls):
             raise expected(shape.cls.__name__, value)
         return value.value
-
-    return dump
-
-
-def _union_loader(shape: UnionShape) -> Function:
-    loaders = [loader(each) for each in shape.members]
-
-    def load(value: Any) -> Any:
-        if value is None and shape.is_nullable:
-            return None
-        failures = []
-        for each in loaders:
-            try:
-                return each(value)
-            except FieldError as error:
-                failures.append(error)
-        if len(failures) == 1:
-            raise failures[0]
-        raise FieldError("no type of the union: " + "; or ".join(str(each) for each in failures))
-
-    return load
-
-
-def _union_dumper(shape: UnionShape) -> Function:
-    dumpers = [dumper(each) for each in shape.members]
-
-    def dump(value: Any) -> Any:
-        if value is None and shape.is_nullable:
-            return None
-        at = 0 if len(dumpers) == 1 else member_of(shape, value)
-        if at is None:
-            raise expected("a type of the union", value)
-        return dumpers[at](value)
 
     return dump
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import operator
 import re
 import sys
@@ -63,7 +64,7 @@ def read_record(read_shape: Callable[[Any, str], Shape], hint: Any, path: str) -
                 wire_name=each.wire_name,
                 argument=each.argument,
                 shape=read_shape(_substituted(field_hint, bound), f"{path}.{each.name}"),
-                default=each.default,
+                default=_stated(each.default),
                 is_optional=each.is_optional,
                 doc=each.doc,
             )
@@ -131,6 +132,12 @@ def _doc(cls: Any, kind: str) -> str | None:
     if not text or kind == "NamedTuple" or text.startswith(f"{cls.__name__}("):
         return None
     return inspect.cleandoc(text)
+
+
+def _stated(default: Any) -> Any:
+    # No schema states these, since JSON does not have them.
+    is_unstated = isinstance(default, float) and not math.isfinite(default)
+    return NO_DEFAULT if is_unstated else default
 
 
 def _constant(factory: Any) -> Any:

@@ -44,11 +44,18 @@ _LISTS: dict[Any, Callable[[list[Any]], Any]] = {
 _MAPS = (dict, abstract.Mapping, abstract.MutableMapping)
 
 
+# A generic class may contain itself with ever new arguments, and an alias itself.
+_MAX_DEPTH = 64
+# Of a path in a message about that, in characters.
+_MAX_PATH = 60
+
+
 class ShapeReader:
     """Reads the shapes of a type and of the types in it."""
 
     def __init__(self) -> None:
         self._records: dict[Any, RecordShape | None] = {}
+        self._depth = 0
 
     def shape(self, hint: Any, path: str, metadata: tuple[Any, ...] = ()) -> Shape:
         """Return the shape of a type.
@@ -61,6 +68,18 @@ class ShapeReader:
         Raises:
             SchemaError: it has no shape.
         """
+        if self._depth == _MAX_DEPTH:
+            raise SchemaError(
+                f"{path[:_MAX_PATH]}…: more than {_MAX_DEPTH} types are nested, or the type "
+                "contains itself: refer to others by an id, or keep the nested part as JSON text"
+            )
+        self._depth += 1
+        try:
+            return self._shape(hint, path, metadata)
+        finally:
+            self._depth -= 1
+
+    def _shape(self, hint: Any, path: str, metadata: tuple[Any, ...]) -> Shape:
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin is Annotated:
             return self.shape(arguments[0], path, (*metadata, *arguments[1:]))
