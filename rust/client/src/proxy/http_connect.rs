@@ -1,7 +1,7 @@
 //! HTTP's method CONNECT (RFC 9110, 9.3.6): the client's side, without I/O.
 //!
 //! Invariants: a host that is no name or address is not sent, so that a broker's advertised name cannot add to
-//! the request; a response is bounded, and its body is not read.
+//! the request; a response is bounded, its body is not read, and its reason is not shown if it repeats a secret.
 
 use zeroize::Zeroizing;
 
@@ -10,6 +10,7 @@ use super::{Handshake, fault};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ProxyFault, Result};
 use crate::printable::printable;
+use crate::secret::Secret;
 
 /// The largest response without its body, in bytes.
 const RESPONSE_MAX: usize = 16 * 1024;
@@ -21,7 +22,8 @@ const REASON_MAX: usize = 100;
 /// The client's side of the handshake.
 pub(super) struct HttpConnect {
     target: Endpoint,
-    has_credentials: bool,
+    /// The password, and the user and the password as they were sent, which a proxy may repeat.
+    secrets: Vec<Secret>,
     output: Option<Zeroizing<Vec<u8>>>,
     response: Vec<u8>,
     done: bool,
@@ -45,7 +47,7 @@ impl HttpConnect {
         request.extend(b"\r\n");
         Ok(Self {
             target: target.clone(),
-            has_credentials: credentials.is_some(),
+            secrets: [credentials.map(|it| it.password.clone()), authorization].into_iter().flatten().collect(),
             output: Some(request),
             response: Vec::new(),
             done: false,
@@ -54,12 +56,17 @@ impl HttpConnect {
 
     fn judge(&self, status: u16, reason: &str) -> Result<()> {
         let target = &self.target;
+        let is_secret = |secret: &Secret| {
+            let text = secret.expose().rsplit(' ').next().unwrap_or_default();
+            !text.is_empty() && reason.contains(text)
+        };
+        let reason = if self.secrets.iter().any(is_secret) { "" } else { reason };
         let reason: String = printable(reason).chars().take(REASON_MAX).collect();
         let shown =
             if reason.is_empty() { format!("status {status}") } else { format!("status {status} {reason}") };
         Err(match status {
             200..=299 => return Ok(()),
-            407 if self.has_credentials => {
+            407 if !self.secrets.is_empty() => {
                 fault(ProxyFault::Credentials, format!("it rejected the user and the password ({shown})"))
             }
             407 => fault(
