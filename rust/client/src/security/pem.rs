@@ -35,7 +35,12 @@ pub(super) fn read_bytes(key: &str, path: &str) -> Result<Zeroizing<Vec<u8>>> {
             "{key}: {path:?} cannot be read ({why}): name a PEM file that this process can read"
         ))
     };
-    let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
+    let found = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
+    if !found.is_file() {
+        // A pipe may never be written, and a device never end.
+        return Err(unreadable(&"it is not a regular file"));
+    }
+    let length = found.len();
     if length > MAX_FILE {
         return Err(unreadable(&format_args!("with {length} bytes it is too large for certificates")));
     }
