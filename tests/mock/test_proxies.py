@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import threading
@@ -177,3 +178,33 @@ def test_the_doctor_has_a_step_for_the_proxy(
     broker = mock_cluster.bootstrap.split(",")[0]
     code, _, codes = diagnose(f"http://{broker}")
     assert code == 4, codes
+
+
+class _Echo(BaseHTTPRequestHandler):
+    """A proxy that repeats what it was sent in place of its reason."""
+
+    def do_CONNECT(self) -> None:  # noqa: N802 - the name of the base class's protocol
+        self.send_response(500, f"refused {self.headers['Proxy-Authorization']} of hunter2")
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        """Print nothing."""
+
+
+def test_a_proxy_that_repeats_the_password_does_not_show_it() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Echo)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with pytest.raises(errors.KafkaError) as caught:
+            ottla.Client(
+                "kafka.internal:9092",
+                proxy_url=f"http://{USER_INFO}@127.0.0.1:{server.server_port}",
+                default_api_timeout_ms=1500,
+            )
+    finally:
+        server.shutdown()
+        server.server_close()
+    shown = f"{caught.value} {caught.value!r} {caught.value.context}"
+    assert "500" in shown
+    for secret in ("hunter2", base64.b64encode(USER_INFO.encode()).decode()):
+        assert secret not in shown

@@ -275,3 +275,29 @@ def test_arguments_that_contradict_each_other(registry: Registry) -> None:
         Avro(registry, schema=ORDER, subject_strategy=7)  # type: ignore[call-overload]
     with pytest.raises(errors.ConfigError, match="schema registry"):
         Avro(convert=False)
+
+
+@pytest.mark.parametrize("settings", [{"convert": False}, {"schema": '"long"'}])
+def test_a_poll_with_more_schemas_than_are_kept(
+    mock_cluster: MockCluster, mock_registry: MockRegistry, settings: dict[str, Any]
+) -> None:
+    count = 1100
+    mock_registry.set_compatibility("NONE")
+    values = []
+    for number in range(count):
+        text = json.dumps({"type": "long", "doc": str(number)})
+        found = mock_registry.register("many-value", text)
+        values.append(b"\0" + found.to_bytes(4, "big") + b"\x0e")
+    mock_cluster.create_topic("many", partitions=1)
+    mock_cluster.append("many", 0, values)
+    value = Avro(Registry(mock_registry.url), **settings)
+    with ottla.Consumer(
+        mock_cluster.bootstrap, value_deserializer=value, max_poll_records=count
+    ) as consumer:
+        consumer.assign([("many", 0)])
+        consumer.seek("many", 0, 0)
+        found_values: list[Any] = []
+        while len(found_values) < count:
+            found_values += [record.value for record in consumer.poll(timeout=30)]
+    expected = 7 if "schema" in settings else TypedValue(None, 7)
+    assert found_values == [expected] * count

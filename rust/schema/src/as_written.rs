@@ -163,14 +163,17 @@ impl AsWrittenDecoder {
         self.writers.retain(|_, writer| !matches!(writer, Writer::Unknown(_)));
     }
 
-    fn insert(&mut self, id: SchemaId, writer: Writer) {
+    /// Forgets schemas if there are too many, as [`ColumnDecoder::make_room`].
+    pub fn make_room(&mut self) {
         if self.writers.len() >= MAX_WRITERS {
-            // Any producer can send ids that no registry knows.
             self.forget_failures();
         }
         if self.writers.len() >= MAX_WRITERS {
             self.writers.clear();
         }
+    }
+
+    fn insert(&mut self, id: SchemaId, writer: Writer) {
         self.writers.insert(id, writer);
     }
 
@@ -232,6 +235,7 @@ impl AsWrittenDecoder {
     /// The rows by schema and message, in the order of their first rows, and those that have neither.
     fn groups(&self, rows: &dyn EncodedRows) -> (Vec<PickedRows>, Vec<RowError>) {
         let (mut groups, mut errors): (Vec<PickedRows>, Vec<RowError>) = Default::default();
+        let mut by_type: HashMap<(SchemaId, Arc<str>), usize> = HashMap::new();
         let mut current = 0;
         for row in 0..rows.count() {
             let framed = match split(rows, row, self.wire_format, self.header) {
@@ -260,13 +264,14 @@ impl AsWrittenDecoder {
                     continue;
                 }
             };
-            let is_it = |group: &PickedRows| group.id == id && *group.message == *message;
             // Adjacent rows often have the same type.
+            let is_it = |group: &PickedRows| group.id == id && *group.message == *message;
             if !groups.get(current).is_some_and(is_it) {
-                current = groups.iter().position(is_it).unwrap_or(groups.len());
-                if current == groups.len() {
-                    groups.push(PickedRows { id, message: message.into(), picked: Vec::new() });
-                }
+                let message: Arc<str> = message.into();
+                current = *by_type.entry((id, Arc::clone(&message))).or_insert_with(|| {
+                    groups.push(PickedRows { id, message, picked: Vec::new() });
+                    groups.len() - 1
+                });
             }
             if let Some(group) = groups.get_mut(current) {
                 group.picked.push(row);

@@ -29,7 +29,7 @@ use crate::row_groups::{Grouped, ids};
 use crate::schema_id::SchemaId;
 use crate::wire_format::WireFormat;
 
-/// The largest number of writers' schemas that a column caches.
+/// The largest number of writers' schemas that a column caches, beside those that the rows of one call need.
 pub(crate) const MAX_WRITERS: usize = 1_000;
 
 /// A decoded column.
@@ -212,7 +212,9 @@ impl ColumnDecoder {
         self.writers.retain(|_, writer| !matches!(writer, Writer::Unknown(_)));
     }
 
-    fn insert(&mut self, id: SchemaId, writer: Writer) {
+    /// Forgets schemas if there are too many, before the missing ones of some rows are looked up: those of the rows
+    /// stay until the rows were decoded.
+    pub fn make_room(&mut self) {
         if self.writers.len() >= MAX_WRITERS {
             // Any producer can send ids that no registry knows.
             self.forget_failures();
@@ -220,6 +222,9 @@ impl ColumnDecoder {
         if self.writers.len() >= MAX_WRITERS {
             self.writers.retain(|id, _| id.is_none());
         }
+    }
+
+    fn insert(&mut self, id: SchemaId, writer: Writer) {
         self.writers.insert(Some(id), writer);
     }
 

@@ -47,7 +47,10 @@ impl HttpConnect {
         request.extend(b"\r\n");
         Ok(Self {
             target: target.clone(),
-            secrets: [credentials.map(|it| it.password.clone()), authorization].into_iter().flatten().collect(),
+            secrets: [credentials.map(|it| it.password.clone()), authorization]
+                .into_iter()
+                .flatten()
+                .collect(),
             output: Some(request),
             response: Vec::new(),
             done: false,

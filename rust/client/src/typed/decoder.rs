@@ -46,6 +46,13 @@ impl Decoder {
         }
     }
 
+    pub(super) fn make_room(&mut self) {
+        match self {
+            Self::Converting(decoder) => decoder.make_room(),
+            Self::AsWritten(decoder) => decoder.make_room(),
+        }
+    }
+
     pub(super) fn forget_failures(&mut self) {
         match self {
             Self::Converting(decoder) => decoder.forget_failures(),

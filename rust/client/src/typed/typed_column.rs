@@ -252,8 +252,16 @@ impl TypedColumn {
     /// # Errors
     /// Those of the lookup.
     pub async fn load(&self, rows: &(dyn EncodedRows + Sync)) -> Result<()> {
+        self.make_room();
         let missing = self.missing(rows);
         self.look_up(missing).await
+    }
+
+    /// Forgets schemas if there are too many, before those that are [missing](Self::missing) are looked up.
+    pub(crate) fn make_room(&self) {
+        if let Some(Reader { decoder, .. }) = self.reader.lock().as_mut() {
+            decoder.make_room();
+        }
     }
 
     /// The schemas that rows need and that were not looked up, or not found when they were.

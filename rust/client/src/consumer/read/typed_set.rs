@@ -48,6 +48,7 @@ pub(crate) async fn look_up(typed: &TypedColumns, sets: impl Fn(&mut dyn FnMut(&
         typed.resolve(topic).await?;
     }
     for column in typed.each() {
+        column.make_room();
         // Sets mostly need the same schemas.
         let mut missing: BTreeSet<SchemaId> = BTreeSet::new();
         sets(&mut |set| missing.extend(column.missing(&SetRows { set, header: column.header() })));
