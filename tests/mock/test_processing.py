@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import signal
 import threading
 import time
 from typing import Any
@@ -401,6 +403,7 @@ def test_bad_arguments_are_refused(mock_cluster: MockCluster, kind: Any) -> None
         ({"enable_auto_commit": True}, "enable.auto.commit"),
         ({"acks": 1}, "acks"),
         ({"max_records": 0}, "max_records is 0"),
+        ({"max_poll_interval_ms": "5m"}, "max.poll.interval.ms is '5m'"),
     ]
     for options, message in cases:
         with pytest.raises(errors.ConfigError, match=message):
@@ -511,3 +514,25 @@ def test_a_lack_of_memory_while_decoding_is_not_the_records(
     with pytest.raises(MemoryError):
         run_to_error(processor)
     assert written(mock_cluster.bootstrap, f"{topic}.dead-letters") == []
+
+
+def test_no_retry_topic_is_the_dead_letters_of_another_topic(kind: Any) -> None:
+    """Its letters would be handled as records to retry."""
+    names = {"retry_topic": "{topic}.y", "dead_letter_topic": "{topic}.x.y", "retry_delays": [1]}
+    with pytest.raises(errors.ConfigError, match="two purposes"):
+        kind(print, ["a", "a.x"], "host:1", group_id="g", **names)
+
+
+def test_a_signal_that_cannot_be_handled_leaves_the_others_as_they_were(
+    mock_cluster: MockCluster, topic: str, kind: Any
+) -> None:
+
+    def run() -> None:
+        done = make(kind, mock_cluster, print).run(signals=[signal.SIGTERM, signal.SIGKILL])
+        if done is not None:
+            asyncio.run(done)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(OSError, match="Invalid argument"):
+        run()
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -82,8 +82,7 @@ def describe(error: BaseException, text: Callable[[BaseException], str] = str) -
     kind = type(error)
     module = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
     try:
-        message = text(error)
-        message = message if isinstance(message, str) else repr(message)
+        message = str(text(error))
     except Exception as failed:  # noqa: BLE001 - it must not stop the records behind
         message = f"no message, since making it raised {type(failed).__name__}"
     # A secret that the limit cuts in two must be seen whole.

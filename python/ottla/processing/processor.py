@@ -215,8 +215,10 @@ def _stopped_by(signals: Iterable[signal.Signals], stop: Callable[[], None]) -> 
     def handle(_: int, __: FrameType | None) -> None:
         stop()
 
-    before = {each: signal.signal(each, handle) for each in signals}
+    before: dict[signal.Signals, Any] = {}
     try:
+        for each in signals:
+            before[each] = signal.signal(each, handle)
         yield
     finally:
         for each, handler in before.items():

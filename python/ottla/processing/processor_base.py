@@ -89,7 +89,7 @@ class ProcessorBase:
             batch=batch,
             exactly_once=exactly_once,
             max_records=max_records,
-            max_poll_interval=float(self._config.get("max.poll.interval.ms", 300_000)) / 1000,
+            max_poll_interval=_max_poll_interval(self._config),
             decode=self._decoder(key_deserializer, value_deserializer),
             describe=describe_error,
             stop=self._stop,
@@ -155,3 +155,13 @@ def _configuration(config: Mapping[str, Any] | None, keywords: Mapping[str, Any]
     if str(settings.get("acks", "all")) not in {"all", "-1"}:
         raise ConfigError("acks: a record that failed is lost unless all replicas have it: use all")
     return settings
+
+
+def _max_poll_interval(settings: Mapping[str, Any]) -> float:
+    """Return the setting in seconds."""
+    value = settings.get("max.poll.interval.ms", 300_000)
+    try:
+        return float(value) / 1000
+    except (TypeError, ValueError):
+        message = f"max.poll.interval.ms is {value!r}: expected milliseconds, such as 300000"
+        raise ConfigError(message) from None
