@@ -402,6 +402,8 @@ def test_bad_arguments_are_refused(mock_cluster: MockCluster, kind: Any) -> None
         ({"stop_on": [KeyboardInterrupt]}, "subclass of Exception"),
         ({"enable_auto_commit": True}, "enable.auto.commit"),
         ({"acks": 1}, "acks"),
+        ({"request_required_acks": 0}, "request.required.acks"),
+        ({"exactly_once": True, "isolation_level": "read_uncommitted"}, "needs read_committed"),
         ({"max_records": 0}, "max_records is 0"),
         ({"max_poll_interval_ms": "5m"}, "max.poll.interval.ms is '5m'"),
     ]

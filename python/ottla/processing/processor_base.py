@@ -64,6 +64,9 @@ class ProcessorBase:
             raise ConfigError("keep_order needs a handler of single records: leave out batch=True")
         self._bootstrap = bootstrap
         self._config = _configuration(config, kwargs)
+        if exactly_once and self._config.get("isolation.level") not in {None, "read_committed"}:
+            # The offsets of a transaction that is not decided would be passed over, too.
+            raise ConfigError("isolation.level: exactly_once needs read_committed")
         self._create_topics = create_topics
         self._stop = threading.Event()
         self._producer: Any = None
@@ -152,8 +155,12 @@ def _configuration(config: Mapping[str, Any] | None, keywords: Mapping[str, Any]
         raise ConfigError("group.id is missing: the group's members share the partitions")
     if settings.pop("enable.auto.commit", False) not in {False, "false"}:
         raise ConfigError("enable.auto.commit: a processor commits what was handled itself")
-    if str(settings.get("acks", "all")) not in {"all", "-1"}:
-        raise ConfigError("acks: a record that failed is lost unless all replicas have it: use all")
+    # Also under librdkafka's name, which producers understand.
+    for name in ("acks", "request.required.acks"):
+        if str(settings.get(name, "all")) not in {"all", "-1"}:
+            raise ConfigError(
+                f"{name}: a record that failed is lost unless all replicas have it: use all"
+            )
     return settings
 
 
