@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ import ottla
 from ottla.admin import ConfigResource
 from ottla.testing import MockCluster, MockRegistry
 from tests.security.certificates import Authority
+from tests.support.jars import REPOSITORY
 from tests.support.payments import create_payments
 from tests.support.snippets import LANGUAGES, Snippet, snippets
 
@@ -154,7 +156,7 @@ EXPECTED = {
     ),
     ("docs/guides/schemas.md", 14): Expected("^order 7\npayment 12$"),
     ("docs/guides/schemas.md", 16): Expected('^"long"$'),
-    **{("docs/guides/security.md", number): Expected(connects=False) for number in range(11)},
+    **{("docs/guides/security.md", number): Expected(connects=False) for number in range(13)},
     ("docs/guides/share-groups.md", 0): Expected("^1 b'three'", endless=True, share_group=True),
     ("docs/guides/share-groups.md", 1): Expected(
         "ship 3\nship 4",
@@ -225,9 +227,13 @@ def secrets(directory: Path) -> dict[str, str]:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    words = ["KAFKA_KEY_PASSWORD", "KAFKA_PASSWORD", "KAFKA_CLIENT_SECRET"]
+    stores = REPOSITORY / "rust/client/tests/pkcs12"
+    for name, store in (("keystore.p12", "keytool.p12"), ("truststore.p12", "keytool-trust.p12")):
+        shutil.copy(stores / store, directory / "etc/kafka" / name)
+    words = ["KAFKA_KEY_PASSWORD", "KAFKA_PASSWORD", "KAFKA_CLIENT_SECRET", "PROXY_PASSWORD"]
     words += ["KAFKA_TOKEN_ID", "KAFKA_TOKEN_HMAC", "REGISTRY_PASSWORD"]
     allowed = {"OTTLA_TOKEN_PROVIDERS": "sidecar_token:token,gcp-managed-kafka"}
+    allowed["STORE_PASSWORD"] = "hunter2"
     return {"KAFKA_CA_PEM": authority.certificate, **allowed, **dict.fromkeys(words, PASSWORD)}
 
 
@@ -361,7 +367,7 @@ def test_nothing_is_left_out() -> None:
     on_the_mock = {snippet.key for snippet in PYTHON if not snippet.uses_spark}
     assert set(EXPECTED) <= on_the_mock
     secured = [s for s in PYTHON if not EXPECTED.get(s.key, Expected()).connects]
-    pages = {f"docs/guides/{name}.md" for name in ("providers", "schemas", "security")}
+    pages = {f"docs/guides/{name}.md" for name in ("objects", "providers", "schemas", "security")}
     assert {snippet.page for snippet in secured} == pages
     assert len(PYTHON) >= 25
 

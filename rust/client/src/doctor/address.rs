@@ -55,10 +55,19 @@ async fn probe_endpoint(
     endpoint: Endpoint,
     expected: Option<Arc<ExpectedBroker>>,
 ) -> ProbedEndpoint {
-    let reason = if probe.settings.proxy.is_some() { Reason::ProxyUnreachable } else { Reason::Unresolved };
     let resolving = async {
-        let resolved = resolve(&endpoint, &probe.settings, &probe.environment).await;
-        resolved.map_err(|error| failure(reason, error.message()))
+        if probe.settings.proxy.is_some() {
+            let resolved = resolve(&endpoint, &probe.settings, &probe.environment).await;
+            return resolved.map_err(|error| failure(Reason::ProxyUnreachable, error.message()));
+        }
+        // The report names the endpoint itself.
+        match probe.environment.network.resolve(&endpoint.host, endpoint.port).await {
+            Ok(addresses) if addresses.is_empty() => {
+                Err(failure(Reason::Unresolved, "the name has no address"))
+            }
+            Ok(addresses) => Ok(addresses),
+            Err(error) => Err(failure(Reason::Unresolved, error.to_string())),
+        }
     };
     let subject = Subject::server(&endpoint, expected.as_ref().map(|broker| broker.id));
     let (dns, addresses) = step(probe, &subject, Check::Dns, resolving).await;
