@@ -185,14 +185,16 @@ class KafkaDatasink(Datasink[int]):  # type: ignore[misc]
         value_format: MakeFormat | None = None,
         **kwargs: Unpack[ProducerConfig],
     ) -> None:
-        named = {**(bootstrap if isinstance(bootstrap, Mapping) else {}), **(config or {})}
-        named |= {name.replace("_", "."): value for name, value in kwargs.items()}
+        first = bootstrap if isinstance(bootstrap, Mapping) else {}
+        # Producers understand keys with underscores, too, and librdkafka's name of acks.
+        given = {**first, **(config or {}), **kwargs}
+        named = {name.replace("_", "."): value for name, value in given.items()}
         if named.get("transactional.id") is not None:
             raise ConfigError(
                 "transactional.id: tasks run at the same time and would fence each other; "
                 "KafkaDatasink writes at least once"
             )
-        if str(named.get("acks")) == "0":
+        if "0" in {str(named.get("acks")), str(named.get("request.required.acks"))}:
             raise ConfigError("acks=0: a task could not know whether its records were written")
         self._topic = topic
         self._connection = Connection(bootstrap, config, kwargs)

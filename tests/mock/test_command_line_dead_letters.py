@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ottla.processing import Processor
 from ottla.testing import Fault, MockCluster
 from tests.support.command import ottla_here
 from tests.support.processing import committed, run_until, written
+from tests.support.waiting import wait_until
 
 DEAD = "orders.dead-letters"
 
@@ -169,3 +171,72 @@ def test_what_a_processor_gave_up_is_replayed_and_handled(
     (group,) = json.loads(done.text)
     assert [each["is_replay"] for each in group["letters"]] == [False, True]
     assert [each["origin_partition"] for each in group["letters"]] == [1, 1]
+
+
+def test_letters_without_a_time_are_listed_and_replayed(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    mock_cluster.create_topic(DEAD, partitions=1)
+    headers = _prefixed("__ottla.errors.", {"topic": topic, "exception": "ValueError"})
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        # Of this time, no microseconds are an int64: there is none in the column.
+        for _ in range(2):
+            producer.send(DEAD, b"a", headers=headers, timestamp=2**63 - 1)
+    done = command(mock_cluster, "list", DEAD, "--json", "--records")
+    assert done.code == 0, done.err
+    (group,) = json.loads(done.text)
+    assert (group["count"], group["first_timestamp"], group["last_timestamp"]) == (2, None, None)
+    assert command(mock_cluster, "list", DEAD, "--records").code == 0
+    assert command(mock_cluster, "list", DEAD, "--since", "12h").text.endswith("0 dead letters\n")
+    assert command(mock_cluster, "replay", DEAD, "--yes").code == 0
+    assert len(written(mock_cluster.bootstrap, topic)) == 2
+
+
+@pytest.mark.parametrize("origin", [DEAD, "..", "x" * 40_000, "orders\x1b[31m"])
+def test_a_hostile_origin_is_none(mock_cluster: MockCluster, topic: str, origin: str) -> None:
+    """Replayed to its own topic, a letter would be a letter again and again."""
+    mock_cluster.create_topic(DEAD, partitions=1)
+    fields = {"topic": origin, "exception": "E" * 40_000, "message": "m" * 40_000}
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        producer.send(DEAD, b"a", headers=_prefixed("__ottla.errors.", fields))
+    done = command(mock_cluster, "list", DEAD, "--json", "--records")
+    (group,) = json.loads(done.text)
+    assert group["origin"] is None
+    assert len(group["reason"]) < 5000
+    assert len(group["letters"][0]["message"]) < 5000
+    done = command(mock_cluster, "replay", DEAD, "--yes")
+    assert (done.code, "no header names the topic" in done.err) == (1, True)
+    assert len(written(mock_cluster.bootstrap, DEAD)) == 1
+
+
+def test_a_group_with_members_is_refused_before_a_letter_is_written(letters: MockCluster) -> None:
+    """Otherwise each try writes a window of letters again."""
+    letters.create_topic("inbox", partitions=1)
+    with ottla.Consumer(letters.bootstrap, group_id="busy") as consumer:
+        consumer.subscribe(["orders"])
+        wait_until(lambda: consumer.poll(timeout=0.05) or consumer.assignment())
+        done = command(letters, "replay", DEAD, "--to", "inbox", "--group", "busy", "--yes")
+    assert (done.code, "active members" in done.err) == (1, True)
+    assert written(letters.bootstrap, "inbox") == []
+
+
+def test_letters_of_a_topic_that_is_gone_delay_no_others(letters: MockCluster) -> None:
+    """Nor does a header create a topic, or write to an internal one."""
+    fields = {"partition": "0", "exception": "ValueError"}
+    with ottla.Producer(letters.bootstrap) as producer:
+        for origin in ("gone", "gone", "orders"):
+            headers = _prefixed("__ottla.errors.", {"topic": origin, **fields})
+            producer.send(DEAD, b"a", headers=headers, partition=1)
+    started = time.monotonic()
+    done = command(letters, "replay", f"{DEAD}:1", "--yes")
+    assert time.monotonic() - started < 5
+    assert (done.code, done.text) == (1, "replayed 1 letter to topic orders\n")
+    assert "[topic gone]" in done.err
+    with ottla.Client(letters.bootstrap) as client:
+        assert "gone" not in client.topic_names()
+
+
+def test_letters_are_not_replayed_to_their_own_topic(letters: MockCluster) -> None:
+    done = command(letters, "replay", DEAD, "--to", DEAD, "--yes")
+    assert (done.code, "would double them" in done.err) == (2, True)
+    assert len(written(letters.bootstrap, DEAD)) == 5

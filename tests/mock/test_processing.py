@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import signal
 import threading
 import time
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 import ottla
 from ottla import errors
+from ottla.admin import CommittedOffset
 from ottla.processing import FailedRecords
 from ottla.processing.letter_headers import PREFIX, describe
 from ottla.testing import Fault, MockCluster
@@ -399,7 +402,10 @@ def test_bad_arguments_are_refused(mock_cluster: MockCluster, kind: Any) -> None
         ({"stop_on": [KeyboardInterrupt]}, "subclass of Exception"),
         ({"enable_auto_commit": True}, "enable.auto.commit"),
         ({"acks": 1}, "acks"),
+        ({"request_required_acks": 0}, "request.required.acks"),
+        ({"exactly_once": True, "isolation_level": "read_uncommitted"}, "needs read_committed"),
         ({"max_records": 0}, "max_records is 0"),
+        ({"max_poll_interval_ms": "5m"}, "max.poll.interval.ms is '5m'"),
     ]
     for options, message in cases:
         with pytest.raises(errors.ConfigError, match=message):
@@ -444,3 +450,91 @@ def test_a_record_with_odd_headers_in_a_retry_topic_is_handled(
         (name, 0, 1),
         (name, 0, 2),
     ]
+
+
+def test_hostile_headers_in_a_retry_topic_stop_nothing_and_forge_no_line_of_the_log(
+    mock_cluster: MockCluster, topic: str, kind: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def handle(_: Any) -> None:
+        raise ValueError("no")
+
+    name = "orders.retry.10ms"
+    mock_cluster.create_topic(name, partitions=1)
+    hostile = {"topic": "orders\n\x1b[31mforged", "partition": "0", "offset": "0", "attempts": "-5"}
+    headers = [(PREFIX + field, value.encode()) for field, value in hostile.items()]
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        producer.send(name, b"hostile", headers=headers)
+    processor = make(kind, mock_cluster, handle, retry_delays=[0.01])
+    run_until(processor, lambda: processor.metrics()["record-dead-letter-total"] == 1)
+    warning = next(one.getMessage() for one in caplog.records if "forged" in one.getMessage())
+    assert warning.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("attempts", "at"), [("-5", "0"), ("Infinity", "0"), ("1", "NaN"), ("1", "9" * 400)]
+)
+def test_hostile_metadata_of_an_offset_stops_nothing(
+    mock_cluster: MockCluster, topic: str, kind: Any, attempts: str, at: str
+) -> None:
+    send(mock_cluster, b"a")
+    metadata = f'{{"ottla.processing": {{"attempts": {attempts}, "at": {at}}}}}'
+    with ottla.Admin(mock_cluster.bootstrap) as admin:
+        admin.alter_group_offsets("billing", {(topic, 0): CommittedOffset(0, metadata=metadata)})
+
+    def handle(_: Any) -> None:
+        raise ValueError("no")
+
+    processor = make(kind, mock_cluster, handle, keep_order=True, retry_delays=[0.01])
+    run_until(processor, lambda: processor.metrics()["record-dead-letter-total"] == 1)
+
+
+def test_an_exception_without_a_text_is_a_failure_of_its_record(
+    mock_cluster: MockCluster, topic: str, kind: Any
+) -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("mute")
+
+    def handle(_: Any) -> None:
+        raise MuteError
+
+    send(mock_cluster, b"a")
+    processor = make(kind, mock_cluster, handle, retry_delays=[])
+    run_until(processor, lambda: processor.metrics()["record-dead-letter-total"] == 1)
+    (letter,) = written(mock_cluster.bootstrap, f"{topic}.dead-letters")
+    assert errors_of(letter)["message"] == "no message, since making it raised RuntimeError"
+
+
+def test_a_lack_of_memory_while_decoding_is_not_the_records(
+    mock_cluster: MockCluster, topic: str, kind: Any
+) -> None:
+    def decode(_: bytes) -> None:
+        raise MemoryError
+
+    send(mock_cluster, b"a")
+    processor = make(kind, mock_cluster, print, value_deserializer=decode)
+    with pytest.raises(MemoryError):
+        run_to_error(processor)
+    assert written(mock_cluster.bootstrap, f"{topic}.dead-letters") == []
+
+
+def test_no_retry_topic_is_the_dead_letters_of_another_topic(kind: Any) -> None:
+    """Its letters would be handled as records to retry."""
+    names = {"retry_topic": "{topic}.y", "dead_letter_topic": "{topic}.x.y", "retry_delays": [1]}
+    with pytest.raises(errors.ConfigError, match="two purposes"):
+        kind(print, ["a", "a.x"], "host:1", group_id="g", **names)
+
+
+def test_a_signal_that_cannot_be_handled_leaves_the_others_as_they_were(
+    mock_cluster: MockCluster, topic: str, kind: Any
+) -> None:
+
+    def run() -> None:
+        done = make(kind, mock_cluster, print).run(signals=[signal.SIGTERM, signal.SIGKILL])
+        if done is not None:
+            asyncio.run(done)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(OSError, match="Invalid argument"):
+        run()
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -63,7 +63,8 @@ def _decoded(kind: str, deserializer: Any, record: Record[Any, Any], data: Any) 
         return deserializer(data)
     except SerializationError as error:
         raise SerializationError(f"{kind}: {error}") from error
-    except KafkaError:
+    except (KafkaError, MemoryError):
+        # A MemoryError is of the machine: the next record would fail as well.
         raise
     except Exception as error:
         raise SerializationError(f"{kind}: {error}") from error

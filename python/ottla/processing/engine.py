@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -363,6 +364,8 @@ def _read_metadata(text: str | None) -> tuple[int, float]:
     """Return the attempts and the seconds to wait of a committed offset; 0 if it has none."""
     try:
         found = json.loads(text or "null")["ottla.processing"]
-        return int(found["attempts"]), found["at"] / 1000 - time.time()
-    except (KeyError, TypeError, ValueError, RecursionError):
+        attempts, seconds = int(found["attempts"]), found["at"] / 1000 - time.time()
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         return 0, 0.0
+    # A time that is no number would never come.
+    return (attempts, seconds) if attempts > 0 and math.isfinite(seconds) else (0, 0.0)

@@ -13,12 +13,16 @@ from typing import Any
 
 from ottla import errors
 from ottla._internal.steps import Steps
+from ottla._internal.text import clean
 from ottla.processing.failure_log import FailureLog
 from ottla.processing.held_records import Item
 from ottla.processing.letter_headers import Failure, Origin, describe, headers_of
 from ottla.processing.retry_policy import RetryPolicy
 
 __all__ = ["FailedWrites"]
+
+# The longest name of a topic that Kafka allows.
+_MAX_TOPIC = 249
 
 
 class FailedWrites:
@@ -118,4 +122,5 @@ class FailedWrites:
 
 
 def _where(origin: Origin) -> str:
-    return f"{origin.topic}-{origin.partition} at offset {origin.offset}"
+    # The topic is a header, which anybody may have written.
+    return f"{clean(origin.topic[:_MAX_TOPIC])}-{origin.partition} at offset {origin.offset}"

@@ -77,11 +77,14 @@ def describe(error: BaseException, text: Callable[[BaseException], str] = str) -
 
     Args:
         error: the exception.
-        text: makes the message. Default: the exception's own.
+        text: makes the message. Default: the exception's own. If it raises, the message says so.
     """
     kind = type(error)
     module = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
-    message = text(error)
+    try:
+        message = str(text(error))
+    except Exception as failed:  # noqa: BLE001 - it must not stop the records behind
+        message = f"no message, since making it raised {type(failed).__name__}"
     # A secret that the limit cuts in two must be seen whole.
     for pattern, shown in _CREDENTIALS:
         message = pattern.sub(shown, message[: 10 * _MAX_MESSAGE])
@@ -125,7 +128,8 @@ def read_origin(record: Record[bytes | None, bytes | None]) -> Origin:
         if name.startswith(PREFIX) and value is not None
     }
     partition, offset = _number(found.get("partition")), _number(found.get("offset"))
-    attempts = _number(found.get("attempts")) or 1
+    # Fewer than one would index the delays from their end.
+    attempts = max(_number(found.get("attempts")) or 1, 1)
     group, retry_at = found.get("group"), _number(found.get("retry.at"))
     is_place = partition is not None and 0 <= partition < 1 << 31 and (offset or 0) >= 0
     if "topic" not in found or partition is None or offset is None or not is_place:

@@ -46,7 +46,8 @@ class Processor(ProcessorBase):
         config: configuration of the consumer and the producer by Kafka's dotted names. Keyword
             arguments are the same names with underscores. ``group.id`` is required.
             ``isolation.level`` is ``read_committed`` and ``auto.offset.reset`` is ``earliest``
-            unless they are set. For ``transactional.id``, see ``transform``.
+            unless they are set; ``exactly_once`` needs ``read_committed``. For
+            ``transactional.id``, see ``transform``.
         batch: whether the handler is called with a list of records of one partition. An exception
             fails all of them, but ``FailedRecords`` only those that it names.
         retry_delays: the seconds before each further attempt; one topic each. Default: 60 and 600.
@@ -215,8 +216,10 @@ def _stopped_by(signals: Iterable[signal.Signals], stop: Callable[[], None]) -> 
     def handle(_: int, __: FrameType | None) -> None:
         stop()
 
-    before = {each: signal.signal(each, handle) for each in signals}
+    before: dict[signal.Signals, Any] = {}
     try:
+        for each in signals:
+            before[each] = signal.signal(each, handle)
         yield
     finally:
         for each, handler in before.items():

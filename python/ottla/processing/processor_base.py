@@ -64,6 +64,9 @@ class ProcessorBase:
             raise ConfigError("keep_order needs a handler of single records: leave out batch=True")
         self._bootstrap = bootstrap
         self._config = _configuration(config, kwargs)
+        if exactly_once and self._config.get("isolation.level") not in {None, "read_committed"}:
+            # The offsets of a transaction that is not decided would be passed over, too.
+            raise ConfigError("isolation.level: exactly_once needs read_committed")
         self._create_topics = create_topics
         self._stop = threading.Event()
         self._producer: Any = None
@@ -89,7 +92,7 @@ class ProcessorBase:
             batch=batch,
             exactly_once=exactly_once,
             max_records=max_records,
-            max_poll_interval=float(self._config.get("max.poll.interval.ms", 300_000)) / 1000,
+            max_poll_interval=_max_poll_interval(self._config),
             decode=self._decoder(key_deserializer, value_deserializer),
             describe=describe_error,
             stop=self._stop,
@@ -152,6 +155,20 @@ def _configuration(config: Mapping[str, Any] | None, keywords: Mapping[str, Any]
         raise ConfigError("group.id is missing: the group's members share the partitions")
     if settings.pop("enable.auto.commit", False) not in {False, "false"}:
         raise ConfigError("enable.auto.commit: a processor commits what was handled itself")
-    if str(settings.get("acks", "all")) not in {"all", "-1"}:
-        raise ConfigError("acks: a record that failed is lost unless all replicas have it: use all")
+    # Also under librdkafka's name, which producers understand.
+    for name in ("acks", "request.required.acks"):
+        if str(settings.get(name, "all")) not in {"all", "-1"}:
+            raise ConfigError(
+                f"{name}: a record that failed is lost unless all replicas have it: use all"
+            )
     return settings
+
+
+def _max_poll_interval(settings: Mapping[str, Any]) -> float:
+    """Return the setting in seconds."""
+    value = settings.get("max.poll.interval.ms", 300_000)
+    try:
+        return float(value) / 1000
+    except (TypeError, ValueError):
+        message = f"max.poll.interval.ms is {value!r}: expected milliseconds, such as 300000"
+        raise ConfigError(message) from None

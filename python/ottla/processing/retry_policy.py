@@ -104,13 +104,14 @@ class RetryPolicy:
         if not topics:
             raise ConfigError("topics is empty: name a topic to read")
         named: dict[str, str] = {}
+        all_letters = {self.dead_letters(topic) for topic in topics}
         for topic in topics:
             letters = self.dead_letters(topic)
             if letters in topics:
                 message = f"{letters} is read, and cannot be the topic of dead letters as well"
                 raise ConfigError(f"dead_letter_topic: {message}")
             for retry in self.retry_topics(topic):
-                if retry in topics or retry == letters or retry in named:
+                if retry in topics or retry in all_letters or retry in named:
                     message = f"{retry} would have two purposes; use {{topic}} and {{delay}}"
                     raise ConfigError(f"retry_topic: {message}")
                 named[retry] = topic

@@ -39,6 +39,8 @@ def main() -> None:
         ),
         lambda: ottla.ray.KafkaDatasink("copied", KAFKA, transactional_id="t"),
         lambda: ottla.ray.KafkaDatasink("copied", KAFKA, acks="0"),
+        lambda: ottla.ray.KafkaDatasink("copied", KAFKA, {"transactional_id": "t"}),
+        lambda: ottla.ray.KafkaDatasink("copied", KAFKA, {"request.required.acks": "0"}),
     ):
         try:
             run()

@@ -1,6 +1,6 @@
 """A dead letter: where its record is from and why it failed, as the headers of several tools say.
 
-Invariants: a header that is malformed is as good as absent; nothing is guessed.
+Invariants: a header that is malformed is as good as absent; nothing is guessed; texts are bounded.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ _TOOLS: tuple[tuple[str, Sequence[str]], ...] = (
     ),
 )
 _PREFIXES = (*(prefix for prefix, _ in _TOOLS), REPLAY)
+# A header may have megabytes, and a listing keeps many.
+_MAX_TEXT = 4096
+# What Kafka allows; others are malformed.
+_TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 # Spring also adds this one, and writes numbers as big-endian bytes.
 _BINARY = "kafka_dlt-"
 
@@ -60,8 +64,9 @@ class Letter:
         topic: the topic of dead letters.
         partition: its partition there.
         offset: its offset there.
-        timestamp: its timestamp there, in milliseconds since 1970.
-        origin: the topic that the record was first read from; None if no header says it.
+        timestamp: its timestamp there, in milliseconds since 1970; None if it has none.
+        origin: the topic that the record was first read from; None if no header says it, or says
+            the topic of dead letters itself.
         origin_partition: the partition there.
         origin_offset: the offset there.
         origin_timestamp: the record's timestamp there.
@@ -74,7 +79,7 @@ class Letter:
     topic: str
     partition: int
     offset: int
-    timestamp: int
+    timestamp: int | None
     origin: str | None
     origin_partition: int | None
     origin_offset: int | None
@@ -118,7 +123,7 @@ def read_letter(row: Sequence[object]) -> Letter:
         partition,  # type: ignore[arg-type]
         offset,  # type: ignore[arg-type]
         timestamp,  # type: ignore[arg-type]
-        texts.get("topic") or None,
+        _origin(texts.get("topic"), topic),
         numbers.get("partition"),
         numbers.get("offset"),
         numbers.get("timestamp"),
@@ -132,8 +137,13 @@ def read_letter(row: Sequence[object]) -> Letter:
     )
 
 
+def _origin(name: str | None, letters: object) -> str | None:
+    # Replayed to its own topic, a letter would be a letter again, without a reason.
+    return name if name and _TOPIC.fullmatch(name) and name != letters else None
+
+
 def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode(errors="replace")
+    return None if data is None else data[:_MAX_TEXT].decode(errors="replace")
 
 
 def _number(data: bytes | None, *, is_binary: bool) -> int | None:

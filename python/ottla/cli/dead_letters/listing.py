@@ -25,7 +25,7 @@ class ListedLetter(TypedDict):
     Attributes:
         partition: its partition in the topic of dead letters.
         offset: its offset there.
-        timestamp: its timestamp, in milliseconds since 1970.
+        timestamp: its timestamp, in milliseconds since 1970; null if it has none.
         origin_partition: the partition that the record was first read from.
         origin_offset: its offset there.
         message: the text of the exception.
@@ -34,7 +34,7 @@ class ListedLetter(TypedDict):
 
     partition: int
     offset: int
-    timestamp: int
+    timestamp: int | None
     origin_partition: int | None
     origin_offset: int | None
     message: str | None
@@ -50,7 +50,8 @@ class LetterGroup(TypedDict):
         reason: the class of the exception, or its text with numbers as ``#``.
         group_id: the group or the connector that failed.
         count: the number of letters.
-        first_timestamp: the timestamp of the earliest one, in milliseconds since 1970.
+        first_timestamp: the timestamp of the earliest one, in milliseconds since 1970; null if
+            none has one.
         last_timestamp: the timestamp of the latest one.
         letters: the first letters, with ``--records``.
     """
@@ -60,8 +61,8 @@ class LetterGroup(TypedDict):
     reason: str
     group_id: str | None
     count: int
-    first_timestamp: int
-    last_timestamp: int
+    first_timestamp: int | None
+    last_timestamp: int | None
     letters: list[ListedLetter]
 
 
@@ -97,10 +98,12 @@ def run(arguments: argparse.Namespace) -> int:
                 key = (letter.topic, None, _OTHERS, None)
             group = groups.get(key)
             if group is None:
-                group = groups[key] = _group(key, letter.timestamp)
+                group = groups[key] = _group(key)
             group["count"] += 1
-            group["first_timestamp"] = min(group["first_timestamp"], letter.timestamp)
-            group["last_timestamp"] = max(group["last_timestamp"], letter.timestamp)
+            if (at := letter.timestamp) is not None:
+                first, last = group["first_timestamp"], group["last_timestamp"]
+                group["first_timestamp"] = at if first is None else min(first, at)
+                group["last_timestamp"] = at if last is None else max(last, at)
             if len(group["letters"]) < arguments.records:
                 group["letters"].append(_listed(letter))
     found = sorted(groups.values(), key=lambda each: -each["count"])
@@ -108,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     return selection.code
 
 
-def _group(key: tuple[str, str | None, str, str | None], timestamp: int) -> LetterGroup:
+def _group(key: tuple[str, str | None, str, str | None]) -> LetterGroup:
     topic, origin, reason, group = key
     return {
         "topic": topic,
@@ -116,8 +119,8 @@ def _group(key: tuple[str, str | None, str, str | None], timestamp: int) -> Lett
         "reason": reason,
         "group_id": group,
         "count": 0,
-        "first_timestamp": timestamp,
-        "last_timestamp": timestamp,
+        "first_timestamp": None,
+        "last_timestamp": None,
         "letters": [],
     }
 
@@ -142,8 +145,8 @@ def _tables(groups: list[LetterGroup]) -> list[Table]:
             each["reason"],
             text(each["group_id"]),
             str(each["count"]),
-            iso_time(each["first_timestamp"]),
-            iso_time(each["last_timestamp"]),
+            _time(each["first_timestamp"]),
+            _time(each["last_timestamp"]),
         ]
         for each in groups
     ]
@@ -156,7 +159,7 @@ def _tables(groups: list[LetterGroup]) -> list[Table]:
                 [
                     partition_name((each["topic"], one["partition"])),
                     str(one["offset"]),
-                    iso_time(one["timestamp"]),
+                    _time(one["timestamp"]),
                     text(one["origin_partition"]),
                     text(one["origin_offset"]),
                     text(one["message"]),
@@ -166,3 +169,7 @@ def _tables(groups: list[LetterGroup]) -> list[Table]:
             header = ["partition", "offset", "time", "origin partition", "origin offset", "message"]
             tables.append(Table(each["reason"], header, shown))
     return tables
+
+
+def _time(milliseconds: int | None) -> str:
+    return "" if milliseconds is None else iso_time(milliseconds)

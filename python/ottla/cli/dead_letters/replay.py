@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ottla import Admin, Client, Producer
@@ -18,6 +19,7 @@ from ottla.cli.dead_letters.letters import REPLAY, Letter
 from ottla.cli.dead_letters.selection import ISOLATION, Selection, add_selection, is_filtered
 from ottla.cli.messages import say_error
 from ottla.cli.options import connect
+from ottla.cli.partial import print_errors, split
 from ottla.cli.produce.failures import LENGTH
 from ottla.cli.resources import (
     Subcommands,
@@ -66,6 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     with connect(arguments, defaults=ISOLATION) as client:
         admin = Admin(client)
         selection = Selection(client, admin, arguments)
+        if arguments.to in {topic for topic, _ in selection.ranges}:
+            raise ConfigError(
+                f"--to {arguments.to} is a topic of the letters: each replay would double them"
+            )
         starts = _progress(admin, arguments.group)
         counts: Counter[str] = Counter()
         homeless = 0
@@ -81,10 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
                 name="ConfigError",
             )
         code = 1 if homeless else selection.code
+        refused = _refused(admin, counts)
+        code = max(code, print_errors(refused.values()))
         plan = Plan(
             [
                 PlannedChange("replay", f"to topic {topic}", counted(count, "letter"))
                 for topic, count in sorted(counts.items())
+                if topic not in refused
             ]
         )
         if arguments.dry_run or not plan:
@@ -92,7 +101,19 @@ def run(arguments: argparse.Namespace) -> int:
             return code
         if not confirm(arguments, plan):
             return 1
-        return max(code, _replay(client, admin, selection, arguments, starts))
+        return max(code, _replay(client, admin, selection, arguments, starts, refused))
+
+
+def _refused(admin: Admin, topics: Iterable[str]) -> dict[str, KafkaError]:
+    """Return why no letter is written to a topic, by topic.
+
+    A header is no reason to create a topic, nor to wait for one with each letter.
+    """
+    found, failed = split(admin.describe_topics(topics, errors="return"))
+    for topic, described in found.items():
+        if described.is_internal:
+            failed[topic] = ConfigError(f"{topic} is an internal topic: name another with --to")
+    return failed
 
 
 def _progress(admin: Admin, group: str | None) -> dict[TopicPartition, int]:
@@ -108,8 +129,17 @@ def _replay(
     selection: Selection,
     arguments: argparse.Namespace,
     starts: dict[TopicPartition, int],
+    refused: Mapping[str, KafkaError],
 ) -> int:
-    writer = _Writer(client, arguments.to)
+    writer = _Writer(client, arguments.to, refused)
+    if arguments.group:
+        # A group that takes no progress, as with members, must be known before the first letter is
+        # written: all would be written again by the next replay.
+        writer.passed = {
+            where: max(first, starts.get(where, first))
+            for where, (first, _) in selection.ranges.items()
+        }
+        _commit(admin, arguments.group, writer)
     with writer.producer:
         for letter in selection.read(starts):
             writer.send(letter)
@@ -144,9 +174,9 @@ def _commit(admin: Admin, group: str | None, writer: _Writer) -> None:
 class _Writer:
     """Writes letters, a window at a time."""
 
-    def __init__(self, client: Client, to: str | None) -> None:
+    def __init__(self, client: Client, to: str | None, refused: Mapping[str, KafkaError]) -> None:
         self.producer = Producer(client)
-        self._to = to
+        self._to, self._refused = to, refused
         self.window: list[tuple[Letter, Any]] = []
         self.written: Counter[str] = Counter()
         self.failed = 0
@@ -185,6 +215,8 @@ class _Writer:
         target = self._to or letter.origin
         if target is None:
             raise ConfigError("no header names the topic that it is from; name one with --to")
+        if error := self._refused.get(target):
+            raise error
         place = {"topic": letter.topic, "partition": letter.partition, "offset": letter.offset}
         headers = [(REPLAY + name, str(value).encode()) for name, value in place.items()]
         timestamp = letter.timestamp if letter.origin_timestamp is None else letter.origin_timestamp
@@ -193,7 +225,7 @@ class _Writer:
             letter.value,
             letter.key,
             headers=[*letter.headers, *headers],
-            timestamp=timestamp if timestamp >= 0 else None,
+            timestamp=timestamp if timestamp is not None and timestamp >= 0 else None,
             partition=self._partition(target, letter),
         )
 

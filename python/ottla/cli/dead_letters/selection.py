@@ -84,9 +84,11 @@ class Selection:
 
     def _matches(self, letter: Letter) -> bool:
         arguments = self._arguments
-        if self._since is not None and letter.timestamp < self._since:
+        # As everywhere in Kafka, a record without a time is older than any.
+        at = -1 if letter.timestamp is None else letter.timestamp
+        if self._since is not None and at < self._since:
             return False
-        if self._until is not None and letter.timestamp >= self._until:
+        if self._until is not None and at >= self._until:
             return False
         if arguments.offset and letter.offset not in arguments.offset:
             return False
