@@ -116,6 +116,9 @@ class Transformation:
             offsets = partial(self._producer.send_offsets_to_transaction, None, self._consumer)
             yield offsets
             yield from commit(self._producer, _logger)
+        except GeneratorExit:
+            # The caller gave up the steps: none can follow.
+            raise
         except BaseException as error:
             if not getattr(error, "fatal", False):
                 yield from abort(self._producer, _logger)

@@ -153,6 +153,9 @@ class Engine:
                 yield self._producer.init_transactions
             while not self._settings.stop.is_set():
                 yield from self._round()
+        except GeneratorExit:
+            # The caller gave up the steps: none can follow.
+            raise
         except BaseException:
             yield from self._last_commit()
             raise
@@ -215,6 +218,9 @@ class Engine:
             offsets = {partition: _offset_after(items[-1])}
             yield partial(self._producer.send_offsets_to_transaction, offsets, self._consumer)
             yield from commit(self._producer, _logger)
+        except GeneratorExit:
+            # The caller gave up the steps: none can follow.
+            raise
         except BaseException as error:
             if not getattr(error, "fatal", False):
                 yield from abort(self._producer, _logger)

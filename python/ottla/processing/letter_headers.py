@@ -23,7 +23,7 @@ Headers = Iterable[tuple[str, "bytes | None"]]
 # The longest message of an exception in a header or a line of the log, in characters.
 _MAX_MESSAGE = 1000
 _CREDENTIALS = (
-    (re.compile(r"://[^/\s@]+@"), "://***@"),
+    (re.compile(r"://[^/\s]+@"), "://***@"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+"), r"\1 ***"),
     (
         re.compile(
