@@ -183,7 +183,7 @@ def test_the_doctor_has_a_step_for_the_proxy(
 class _Echo(BaseHTTPRequestHandler):
     """A proxy that repeats what it was sent in place of its reason."""
 
-    def do_CONNECT(self) -> None:  # noqa: N802 - the name of the base class's protocol
+    def do_CONNECT(self) -> None:
         self.send_response(500, f"refused {self.headers['Proxy-Authorization']} of hunter2")
         self.end_headers()
 

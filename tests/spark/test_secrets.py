@@ -31,8 +31,15 @@ KEYS = sorted(name for name, kind, *_ in config_rows() if kind == "password")
 CANARIES = {key: "canary-of-" + key.replace(".", "-") for key in KEYS}
 # They have no effect on these listeners, but are passed along all the same.
 SECRETS = {f"kafka.{key}": canary for key, canary in CANARIES.items()} | {
-    f"kafka.{JAAS}": f'x.PlainLoginModule required username="a" password="{CANARIES[JAAS]}";'
+    f"kafka.{JAAS}": f'x.PlainLoginModule required username="a" password="{CANARIES[JAAS]}";',
+    **{
+        f"kafka.{key}": f"socks5h://a:{canary}@proxy:1080"
+        for key, canary in CANARIES.items()
+        if key.endswith("proxy.url")
+    },
 }
+# All but the one that has an effect: nobody listens there.
+PASSIVE = {key: value for key, value in SECRETS.items() if key != "kafka.proxy.url"}
 
 
 def shown(text: str) -> set[str]:
@@ -155,7 +162,7 @@ def test_secrets_appear_nowhere_in_sparks_output(
     topic = kafka_topic()
     with ottla.Producer(kafka.bootstrap) as producer:
         producer.send_batch(topic, ["x"] * 10)
-    base = {"kafka.bootstrap.servers": kafka.bootstrap, **SECRETS}
+    base = {"kafka.bootstrap.servers": kafka.bootstrap, **PASSIVE}
     printed = io.StringIO()
     frame = spark.read.format("ottla").options(**base, subscribe=topic).load()
     arrow = ottla.spark.read_arrow(spark, {**base, "subscribe": topic})

@@ -56,6 +56,9 @@ def check_redacted(options: Mapping[str, str]) -> None:
         if "Krb5LoginModule" in value:
             # It has a key's file and a principal, and no secret.
             continue
+        if name.endswith("proxy.url") and "@" not in value:
+            # The address alone, without a password.
+            continue
         raise ConfigError(
             f"option {given} is a secret that Spark would print in plans, on its web pages and in "
             f"its event log: call ottla.spark.register(spark) first, which redacts it, or name the "

@@ -22,7 +22,7 @@ OPTIONS_REGEX_SETTING = "spark.sql.redaction.options.regex"
 # Options whose names do not look secret but whose values are.
 OPTION_SECRETS_REGEX = (
     r"(?i:(?:kafka|registry)[.]ssl[.](?:keystore[.]key|key[.]pem)|kafka[.]sasl[.]jaas[.]config"
-    r"|basic[.]auth[.]user[.]info|https?://[^/@]*:[^/@]*@)"
+    r"|proxy[.]url|basic[.]auth[.]user[.]info|https?://[^/@]*:[^/@]*@)"
 )
 
 REQUEST_REGEX_SETTING = "spark.sql.redaction.string.regex"
