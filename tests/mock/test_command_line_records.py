@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 from pathlib import Path
 
 import pytest
 
 import ottla as package
+from ottla._internal.stderr_log import prints_warnings, show_warnings
+from ottla.cli.produce.failures import without_unchecked
 from ottla.testing import Fault, MockCluster
 from tests.support.command import ottla, running_command
 
@@ -88,6 +91,24 @@ def test_records_that_cannot_be_written_are_reported(
     assert "record 1:" in done.err
     assert "the input after it was not read" in done.err
     assert "0 records written, 1 failed: record 1 of the input" in done.err
+
+
+def test_a_warning_that_the_log_thread_brings_late_is_not_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logger = logging.getLogger("ottla")
+    # As in a process of the command line, which has no handlers.
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    show_warnings()
+    with without_unchecked():
+        pass
+    (handler,) = logger.handlers
+    assert prints_warnings(handler)
+    unchecked = "records were not written, and their results were not checked"
+    for text, is_printed in ((unchecked, False), ("another", True)):
+        late = logger.makeRecord("ottla.producer", logging.WARNING, "", 0, text, (), None)
+        assert bool(handler.filter(late)) == is_printed
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,11 @@ def show_warnings(
         logger.addHandler(handler)
 
 
+def prints_warnings(handler: logging.Handler) -> bool:
+    """Whether a handler is the one of ``show_warnings``."""
+    return isinstance(handler, _Warnings)
+
+
 def _has_other_handler() -> bool:
     # Spark captures its workers' logs with a handler of the root logger.
     silent = (logging.NullHandler, _Warnings)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ottla._internal.stderr_log import prints_warnings
 from ottla._internal.text import clean, counted, listed
 from ottla.cli.messages import is_json, say_error, shortened
 from ottla.errors import KafkaError
@@ -113,8 +114,9 @@ def _cause(error: KafkaError) -> str:
 def without_unchecked() -> Iterator[None]:
     """Print no warnings about failures whose results were not checked: the block checks all.
 
-    After a signal there are none until the process ends, as the client warns when Python drops it:
-    the block has counted the records that it drops.
+    The command's own handler prints none until the process ends: the thread that logs may be behind
+    the block, and after a signal the client warns when Python drops it, of records that the block
+    has counted.
     """
     handlers = logging.getLogger("ottla").handlers
     for handler in handlers:
@@ -127,7 +129,8 @@ def without_unchecked() -> Iterator[None]:
         raise
     finally:
         for handler in handlers if not is_interrupted else ():
-            handler.removeFilter(_is_other)
+            if not prints_warnings(handler):
+                handler.removeFilter(_is_other)
 
 
 def _is_other(record: logging.LogRecord) -> bool:
