@@ -88,27 +88,29 @@ impl Deserializers {
         set: &RecordSet,
         entry: &RecordEntry,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        let typed = set.typed.as_ref();
         let [keys, values] = &self.objects;
-        let key = match (&self.typed.key, keys) {
-            (None, None) => field(self.key.as_ref(), context, set.key(entry))?,
-            (Some(_), None) => typed_field(typed.and_then(|typed| typed.key.as_ref()), context, entry)?,
-            (column, Some(format)) => {
-                let decoded = typed.and_then(|typed| typed.key.as_ref());
-                let object = Object { format, header: Header::Key, is_checked: column.is_some(), decoded };
-                object.of(context, set, entry, set.key(entry))?
+        let decoded = set.typed.as_ref();
+        let part = |header: Header| {
+            let (deserializer, column, objects, decoded, data) = match header {
+                Header::Key => {
+                    let decoded = decoded.and_then(|decoded| decoded.key.as_ref());
+                    (&self.key, &self.typed.key, keys, decoded, set.key(entry))
+                }
+                Header::Value => {
+                    let decoded = decoded.and_then(|decoded| decoded.value.as_ref());
+                    (&self.value, &self.typed.value, values, decoded, set.value(entry))
+                }
+            };
+            match (objects, column) {
+                (None, None) => field(deserializer.as_ref(), context, data),
+                (None, Some(_)) => typed_field(decoded, context, entry),
+                (Some(format), column) => {
+                    let object = Object { format, header, is_checked: column.is_some(), decoded };
+                    object.of(context, set, entry, data)
+                }
             }
         };
-        let value = match (&self.typed.value, values) {
-            (None, None) => field(self.value.as_ref(), context, set.value(entry))?,
-            (Some(_), None) => typed_field(typed.and_then(|typed| typed.value.as_ref()), context, entry)?,
-            (column, Some(format)) => {
-                let decoded = typed.and_then(|typed| typed.value.as_ref());
-                let object = Object { format, header: Header::Value, is_checked: column.is_some(), decoded };
-                object.of(context, set, entry, set.value(entry))?
-            }
-        };
-        Ok((key, value))
+        Ok((part(Header::Key)?, part(Header::Value)?))
     }
 }
 
