@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_schema::ArrowError;
 
-use crate::column_decoder::{ColumnDecoder, MAX_WRITERS};
+use crate::column_decoder::ColumnDecoder;
 use crate::encoded_rows::EncodedRows;
 use crate::error::RowError;
 use crate::header::Header;
@@ -24,6 +24,7 @@ use crate::row_groups::split;
 use crate::schema_id::SchemaId;
 use crate::type_name::type_name;
 use crate::wire_format::WireFormat;
+use crate::writers::Writers;
 
 /// The rows of one type.
 #[derive(Debug, Clone)]
@@ -48,14 +49,6 @@ pub struct DecodedTypes {
 }
 
 /// The schema of a writer.
-enum Writer {
-    Known(Known),
-    /// It cannot be used, for this reason.
-    Unusable(String),
-    /// The look-up failed, for this reason.
-    Unknown(String),
-}
-
 struct Known {
     schema: RegisteredSchema,
     /// With Protobuf, which message a payload is.
@@ -82,12 +75,13 @@ pub struct AsWrittenDecoder {
     limits: SchemaLimits,
     wire_format: WireFormat,
     header: Header,
-    writers: HashMap<SchemaId, Writer>,
+    writers: Writers<SchemaId, Known>,
 }
 
 impl std::fmt::Debug for AsWrittenDecoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AsWrittenDecoder").field("writers", &self.writers.keys()).finish_non_exhaustive()
+        let writers: Vec<_> = self.writers.keys().collect();
+        f.debug_struct("AsWrittenDecoder").field("writers", &writers).finish_non_exhaustive()
     }
 }
 
@@ -120,14 +114,14 @@ impl AsWrittenDecoder {
         wire_format: WireFormat,
         header: Header,
     ) -> Self {
-        Self { schema_type, limits, wire_format, header, writers: HashMap::new() }
+        Self { schema_type, limits, wire_format, header, writers: Writers::new() }
     }
 
     /// Returns the ids in rows whose schemas have not been added yet, each once.
     #[must_use]
     pub fn missing_of(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
         let ids = crate::row_groups::ids(rows, self.wire_format, self.header);
-        ids.into_iter().filter(|id| !self.writers.contains_key(id)).collect()
+        ids.into_iter().filter(|id| !self.writers.has(id)).collect()
     }
 
     /// Adds the schema of a writer.
@@ -139,42 +133,29 @@ impl AsWrittenDecoder {
             same if same == self.schema_type => Ok(None),
             other => Err(format!("the schema is of type {other}, and not {}", self.schema_type)),
         };
-        let writer = match known {
-            Ok(messages) => {
-                Writer::Known(Known { schema: schema.clone(), messages, decoders: HashMap::new() })
-            }
-            Err(reason) => Writer::Unusable(short_reason(reason)),
-        };
-        self.insert(id, writer);
+        let known =
+            known.map(|messages| Known { schema: schema.clone(), messages, decoders: HashMap::new() });
+        self.writers.add(id, known);
     }
 
     /// Records why the schema with this id could not be looked up. Rows with the id become errors.
     pub fn add_failure(&mut self, id: SchemaId, reason: impl Into<String>) {
-        self.insert(id, Writer::Unknown(short_reason(reason)));
+        self.writers.add_failure(id, reason);
     }
 
     /// Records why values of this schema cannot be read, though it is known. Rows with the id become errors.
     pub fn refuse(&mut self, id: SchemaId, reason: impl Into<String>) {
-        self.insert(id, Writer::Unusable(short_reason(reason)));
+        self.writers.add(id, Err(reason.into()));
     }
 
     /// Forgets the failed look-ups, since those schemas may exist by now.
     pub fn forget_failures(&mut self) {
-        self.writers.retain(|_, writer| !matches!(writer, Writer::Unknown(_)));
+        self.writers.forget_failures();
     }
 
     /// Forgets schemas if there are too many, as [`ColumnDecoder::make_room`].
     pub fn make_room(&mut self) {
-        if self.writers.len() >= MAX_WRITERS {
-            self.forget_failures();
-        }
-        if self.writers.len() >= MAX_WRITERS {
-            self.writers.clear();
-        }
-    }
-
-    fn insert(&mut self, id: SchemaId, writer: Writer) {
-        self.writers.insert(id, writer);
+        self.writers.make_room(|_| false);
     }
 
     /// Decodes rows, or the first ones, as described at [`DecodedTypes::places`]. A row whose schema is missing is an
@@ -251,12 +232,9 @@ impl AsWrittenDecoder {
                 errors.push(RowError { row, schema_id: None, reason });
                 continue;
             };
-            let message = match self.writers.get(&id) {
-                Some(Writer::Known(Known { messages: Some(messages), .. })) => {
-                    messages.message_of(framed.payload, framed.header_rest)
-                }
-                _ => Ok(""),
-            };
+            let messages = self.writers.ready(&id).and_then(|known| known.messages.as_ref());
+            let message =
+                messages.map_or(Ok(""), |messages| messages.message_of(framed.payload, framed.header_rest));
             let message = match message {
                 Ok(message) => message,
                 Err(reason) => {
@@ -283,12 +261,7 @@ impl AsWrittenDecoder {
     /// The decoder of a type, which is compiled at its first row.
     fn decoder(&mut self, id: SchemaId, message: &Arc<str>) -> Result<&mut Type, String> {
         let (limits, wire_format, header) = (self.limits, self.wire_format, self.header);
-        let known = match self.writers.get_mut(&id) {
-            Some(Writer::Known(known)) => known,
-            Some(Writer::Unusable(reason) | Writer::Unknown(reason)) => return Err(reason.clone()),
-            None => return Err("the schema was not looked up".to_owned()),
-        };
-        let Known { schema, decoders, .. } = known;
+        let Known { schema, decoders, .. } = self.writers.get(&id).map_err(str::to_owned)?;
         let of_type = decoders.entry(Arc::clone(message)).or_insert_with(|| {
             let message = (schema.schema_type == SchemaType::Protobuf).then(|| Arc::clone(message));
             let compile = || {

@@ -6,7 +6,6 @@
 //! row. The number of cached schemas is bounded, and so are the bytes that one call decodes: a column may end before
 //! the last row, but it always has the first one.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use arrow_array::{ArrayRef, BinaryArray, ListArray};
@@ -19,7 +18,7 @@ use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
 use crate::header::Header;
 use crate::json::JsonReader;
-use crate::limits::{SchemaLimits, short_reason};
+use crate::limits::SchemaLimits;
 use crate::payloads::{ERROR_BYTES, PayloadDecoder, ReaderSchema};
 use crate::projection::Selection;
 use crate::protobuf::ProtobufReader;
@@ -28,9 +27,7 @@ use crate::registered_schema::{RegisteredSchema, SchemaType};
 use crate::row_groups::{Grouped, ids};
 use crate::schema_id::SchemaId;
 use crate::wire_format::WireFormat;
-
-/// The largest number of writers' schemas that a column caches, beside those that the rows of one call need.
-pub(crate) const MAX_WRITERS: usize = 1_000;
+use crate::writers::Writers;
 
 /// A decoded column.
 #[derive(Debug)]
@@ -44,15 +41,6 @@ pub struct DecodedColumn {
     pub bytes: usize,
 }
 
-/// A writer's schema.
-enum Writer {
-    Ready(Box<dyn PayloadDecoder>),
-    /// The schema cannot be used, for this reason.
-    Unusable(String),
-    /// The lookup failed, for this reason.
-    Unknown(String),
-}
-
 /// The decoder of a column.
 pub struct ColumnDecoder {
     schema_type: SchemaType,
@@ -60,7 +48,7 @@ pub struct ColumnDecoder {
     wire_format: WireFormat,
     header: Header,
     /// By id; `None` is the schema of rows without an id.
-    writers: HashMap<Option<SchemaId>, Writer>,
+    writers: Writers<Option<SchemaId>, Box<dyn PayloadDecoder>>,
     batch_bytes: usize,
     /// The number of rows to decode at once if they have several writers. More rows exceeded the budget last time.
     mixed_rows: usize,
@@ -131,12 +119,12 @@ impl ColumnDecoder {
     ) -> Result<Self, SchemaError> {
         let selection = options.projection.as_ref().map_or(&Selection::All, |fields| fields.selection());
         let limits = options.limits.bounded();
-        let mut writers = HashMap::new();
+        let mut writers = Writers::new();
         let (schema_type, reader): (_, Box<dyn ReaderSchema>) = match source {
             ReaderSource::JsonType(field) => {
                 let reader = JsonReader::of_field(field, selection, &limits)?;
                 if wire_format == WireFormat::None {
-                    writers.insert(None, Writer::Ready(reader.decoder()));
+                    writers.add(None, Ok(reader.decoder()));
                 }
                 (SchemaType::Json, Box::new(reader))
             }
@@ -144,7 +132,7 @@ impl ColumnDecoder {
                 let message = options.message.as_deref();
                 let reader = compile_reader(schema, message, selection, wire_format, &limits)?;
                 if wire_format == WireFormat::None {
-                    writers.insert(None, Writer::Ready(reader.writer(schema)?));
+                    writers.add(None, Ok(reader.writer(schema)?));
                 }
                 (schema.schema_type, reader)
             }
@@ -178,7 +166,7 @@ impl ColumnDecoder {
     #[must_use]
     pub fn missing_of(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
         let ids = ids(rows, self.wire_format, self.header);
-        ids.into_iter().filter(|id| !self.writers.contains_key(&Some(*id))).collect()
+        ids.into_iter().filter(|id| !self.writers.has(&Some(*id))).collect()
     }
 
     /// Adds the schema of a writer.
@@ -190,42 +178,28 @@ impl ColumnDecoder {
                 Err(format!("the schema is of type {other}, and the reader's of type {expected}"))
             }
         };
-        let writer = match writer {
-            Ok(writer) => Writer::Ready(writer),
-            Err(reason) => Writer::Unusable(short_reason(reason)),
-        };
-        self.insert(id, writer);
+        self.writers.add(Some(id), writer);
     }
 
     /// Records why the schema with this id could not be looked up. Rows with the id become errors.
     pub fn add_failure(&mut self, id: SchemaId, reason: impl Into<String>) {
-        self.insert(id, Writer::Unknown(short_reason(reason)));
+        self.writers.add_failure(Some(id), reason);
     }
 
     /// Records why values of this schema cannot be read, though it is known. Rows with the id become errors.
     pub fn refuse(&mut self, id: SchemaId, reason: impl Into<String>) {
-        self.insert(id, Writer::Unusable(short_reason(reason)));
+        self.writers.add(Some(id), Err(reason.into()));
     }
 
     /// Forgets the failed lookups, since those schemas may exist by now.
     pub fn forget_failures(&mut self) {
-        self.writers.retain(|_, writer| !matches!(writer, Writer::Unknown(_)));
+        self.writers.forget_failures();
     }
 
     /// Forgets schemas if there are too many, before the missing ones of some rows are looked up: those of the rows
     /// stay until the rows were decoded.
     pub fn make_room(&mut self) {
-        if self.writers.len() >= MAX_WRITERS {
-            // Any producer can send ids that no registry knows.
-            self.forget_failures();
-        }
-        if self.writers.len() >= MAX_WRITERS {
-            self.writers.retain(|id, _| id.is_none());
-        }
-    }
-
-    fn insert(&mut self, id: SchemaId, writer: Writer) {
-        self.writers.insert(Some(id), writer);
+        self.writers.make_room(Option::is_none);
     }
 
     /// Decodes a column, or its first rows, as described at [`DecodedColumn::array`]. A row whose schema is missing is
@@ -289,12 +263,7 @@ impl ColumnDecoder {
         let mut end = count;
         for group in groups {
             let error = |row: usize, reason: String| RowError { row, schema_id: group.schema_id, reason };
-            let decoder = match self.writers.get_mut(&group.schema_id) {
-                Some(Writer::Ready(decoder)) => Ok(decoder),
-                Some(Writer::Unusable(reason) | Writer::Unknown(reason)) => Err(reason.as_str()),
-                None => Err("the schema was not looked up"),
-            };
-            let decoder = match decoder {
+            let decoder = match self.writers.get(&group.schema_id) {
                 Ok(decoder) => decoder,
                 Err(reason) => {
                     for row in &group.rows {

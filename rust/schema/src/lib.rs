@@ -36,6 +36,7 @@ mod source;
 mod subject_context;
 mod type_name;
 mod wire_format;
+mod writers;
 
 pub use as_written::{AsWrittenDecoder, DecodedTypes, RowsOfType};
 pub use budget::DEFAULT_BATCH_BYTES;
