@@ -112,10 +112,11 @@ EXPECTED = {
     ),
     ("docs/guides/objects.md", 2): Expected("^7$", connects=False),
     ("docs/guides/observability.md", 0): Expected(r"\d b'(?s:.*)\"name\": \"process orders\""),
-    ("docs/guides/observability.md", 1): Expected(
+    ("docs/guides/observability.md", 1): Expected("^3.0$"),
+    ("docs/guides/observability.md", 2): Expected(
         r'^kafka_producer_record_send_total{client_id="orders-writer"} 1.0$'
     ),
-    ("docs/guides/observability.md", 2): Expected(
+    ("docs/guides/observability.md", 3): Expected(
         r"^\[b'one', b'three'\]\ncommitted {\('orders', 0\): OffsetAndMetadata\(offset=3"
     ),
     ("docs/guides/produce.md", 0): Expected("^3$"),

@@ -17,6 +17,7 @@ from ottla._internal.text import clean
 from ottla.processing.failure_log import FailureLog
 from ottla.processing.held_records import Item
 from ottla.processing.letter_headers import Failure, Origin, describe, headers_of
+from ottla.processing.processing_metrics import Counts
 from ottla.processing.retry_policy import RetryPolicy
 
 __all__ = ["FailedWrites"]
@@ -45,7 +46,7 @@ class FailedWrites:
         send: Callable[..., Any],
         text: Callable[[BaseException], str],
         log: FailureLog,
-        counts: dict[str, int],
+        counts: Counts,
         *,
         is_transactional: bool,
     ) -> None:
@@ -74,7 +75,7 @@ class FailedWrites:
                 failure = replace(failure, message=text)
             topic = yield from self._bury(item, origin, failure, error)
             self._too_large.discard(place)
-        self._counts["failure"] += 1
+        self._counts.add("failure")
         self.report(item, error, f"it was written to {topic}")
         return True
 
@@ -96,7 +97,7 @@ class FailedWrites:
             yield from self._send_to(topic, item, due, failure)
         except errors.RecordTooLargeError:
             return None
-        self._counts["retry"] += 1
+        self._counts.add("retry")
         return topic
 
     def _bury(self, item: Item, origin: Origin, failure: Failure, error: Exception) -> Steps:
@@ -109,7 +110,7 @@ class FailedWrites:
                 f"the record of {_where(origin)} failed and is too large for {topic}: raise its "
                 f"max.message.bytes, or max.request.size of the processor; {refused}"
             ) from error
-        self._counts["dead-letter"] += 1
+        self._counts.add("dead-letter")
         return topic
 
     def _send_to(self, topic: str, item: Item, origin: Origin, failure: Failure) -> Steps:
