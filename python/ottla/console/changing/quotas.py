@@ -38,7 +38,7 @@ def _change(source: Source, body: dict[str, Any], quota: str, value: float | Non
     admin = source.admin
 
     def plan() -> Planned:
-        return Planned(list(admin.alter_client_quotas(alterations, dry_run=True, timeout=TIMEOUT)))
+        return Planned(admin.alter_client_quotas(alterations, dry_run=True, timeout=TIMEOUT))
 
     def apply() -> None:
         admin.alter_client_quotas(alterations, timeout=TIMEOUT)
