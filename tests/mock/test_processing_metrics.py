@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from typing import Any
@@ -78,9 +79,14 @@ def test_each_outcome_is_counted_and_rendered(
 
 @pytest.mark.parametrize("batch", [False, True])
 def test_what_an_aborted_transaction_did_is_not_counted(
-    mock_cluster: MockCluster, topic: str, kind: Any, batch: bool
+    mock_cluster: MockCluster,
+    topic: str,
+    kind: Any,
+    batch: bool,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The handler was called twice; the record was retried, and the other one handled, once."""
+    """The handler was called again; the record was retried, and the other one handled, once."""
+    caplog.set_level(logging.INFO, "ottla.processing")
     send(mock_cluster, b"bad", b"good")
     mock_cluster.inject(Fault.error("TRANSACTION_ABORTABLE"), api="TxnOffsetCommit", times=2)
     seen = Seen()
@@ -112,6 +118,10 @@ def test_what_an_aborted_transaction_did_is_not_counted(
     assert [(each.succeeded, each.retried) for each in aborted] == [(0, 0)] * 2
     assert sum(each.succeeded for each in seen.handled) == 1
     assert len(written(mock_cluster.bootstrap, "orders.retry.1h", isolation_level="read_committed"))
+    lines = [each.getMessage() for each in caplog.records if "ValueError" in each.getMessage()]
+    assert len(lines) == 2
+    assert "it was written to orders.retry.1h" in lines[0]
+    assert lines[1].startswith("records of orders that fail with ValueError: 1 failure in")
 
 
 def test_partitions_do_not_share_the_limit_of_repeated_transactions(kind: Any) -> None:

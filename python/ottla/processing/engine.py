@@ -92,19 +92,8 @@ class Engine:
         lags = {} if self._consumer.closed else self._consumer.lag()
         behind = sum(lag or 0 for (topic, _), lag in lags.items() if topic in self._roots)
         waiting = self._held.count(self._roots) + len(self._attempts)
-        return {
-            "record-attempt-total": self._counts.total("attempt"),
-            "record-success-total": self._counts.total("success"),
-            "record-failure-total": self._counts.total("failure"),
-            "record-retry-total": self._counts.total("retry"),
-            "record-dead-letter-total": self._counts.total("dead-letter"),
-            "records-waiting": float(behind + waiting),
-            "partitions-blocked": float(len(self._attempts)),
-            "retry-wait-time-seconds": self._held.first_due(),
-            "handler-call-total": float(self._counts.calls),
-            "handler-time-seconds-total": self._counts.seconds,
-            "transaction-abort-total": float(self._counts.aborted),
-        }
+        left, blocked = self._held.first_due(), len(self._attempts)
+        return self._counts.metrics(behind + waiting, blocked, left)
 
     def assigned(self, partitions: Sequence[Partition]) -> Steps:
         """Take over partitions."""
@@ -204,7 +193,7 @@ class Engine:
         try:
             if not (yield from self._handle(partition, items, outcome)):
                 if not self._policy.is_in_place:
-                    self._counts.drop()
+                    self._forget()
                 yield from abort(self._producer, _logger)
                 return False
             offsets = {partition: offset_after(items[-1])}
@@ -214,7 +203,7 @@ class Engine:
             # The caller gave up the steps: none can follow.
             raise
         except BaseException as error:
-            self._counts.drop()
+            self._forget()
             if not getattr(error, "fatal", False):
                 yield from abort(self._producer, _logger)
             raise
@@ -237,8 +226,14 @@ class Engine:
         self._counts.add("success", mine - len(outcome.failures))
         return True
 
+    def _forget(self) -> None:
+        """Forget what a transaction would have done: it is aborted."""
+        self._counts.drop()
+        self._writes.drop()
+
     def _report(self, item: Item, outcome: Outcome) -> None:
         """Count what came of records, and report it."""
+        self._writes.settle()
         settled = self._counts.settle()
         if not outcome.called and not outcome.failures:
             return

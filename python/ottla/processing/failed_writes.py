@@ -55,6 +55,8 @@ class FailedWrites:
         self._is_transactional = is_transactional
         # Records that are too large for their retry topic, by topic, partition and offset.
         self._too_large: set[tuple[str, int, int]] = set()
+        # What was not reported yet, since its transaction may be aborted.
+        self._reports: list[tuple[str, str]] = []
 
     def write(self, item: Item, error: Exception) -> Steps:
         """Write a record; return False if the transaction must be aborted and repeated."""
@@ -80,13 +82,24 @@ class FailedWrites:
         return True
 
     def report(self, item: Item, error: Exception, outcome: str) -> None:
-        """Report a failure, and what becomes of the record."""
+        """Report a failure, and what becomes of the record, once that is settled."""
         failure, origin = describe(error, self._text), item.origin
-        self._log.failed(
-            f"records of {self._root(item)} that fail with {failure.exception}",
+        what = f"records of {self._root(item)} that fail with {failure.exception}"
+        message = (
             f"the record of {_where(origin)} failed (attempt {origin.attempts + 1}): "
-            f"{failure.exception}: {failure.message}; {outcome}",
+            f"{failure.exception}: {failure.message}; {outcome}"
         )
+        self._reports.append((what, message))
+
+    def settle(self) -> None:
+        """Log what was reported since the last time, which is certain now."""
+        reports, self._reports = self._reports, []
+        for what, message in reports:
+            self._log.failed(what, message)
+
+    def drop(self) -> None:
+        """Forget what was reported since the last time: its transaction was aborted."""
+        self._reports = []
 
     def _retry(self, item: Item, origin: Origin, failure: Failure) -> Steps:
         """Write a record to its retry topic; return the topic, or None if it is too large."""

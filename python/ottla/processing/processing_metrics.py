@@ -43,21 +43,6 @@ Keys:
     transaction-abort-total: transactions that failed and were repeated.
 """
 
-NOTHING: ProcessingMetrics = {
-    "record-attempt-total": 0.0,
-    "record-success-total": 0.0,
-    "record-failure-total": 0.0,
-    "record-retry-total": 0.0,
-    "record-dead-letter-total": 0.0,
-    "records-waiting": 0.0,
-    "partitions-blocked": 0.0,
-    "retry-wait-time-seconds": 0.0,
-    "handler-call-total": 0.0,
-    "handler-time-seconds-total": 0.0,
-    "transaction-abort-total": 0.0,
-}
-"""The metrics before anything was processed."""
-
 Count = Literal["attempt", "success", "failure", "retry", "dead-letter"]
 
 
@@ -92,10 +77,26 @@ class Counts:
         """Forget what was added since the last time: its transaction was aborted."""
         self._uncertain = {}
 
-    def total(self, name: Count) -> float:
-        """Return a count."""
-        return float(self._total.get(name, 0))
+    def metrics(self, waiting: int, blocked: int, wait_time: float) -> ProcessingMetrics:
+        """Return the metrics, given those that are not counts."""
+        return {
+            "record-attempt-total": float(self._total.get("attempt", 0)),
+            "record-success-total": float(self._total.get("success", 0)),
+            "record-failure-total": float(self._total.get("failure", 0)),
+            "record-retry-total": float(self._total.get("retry", 0)),
+            "record-dead-letter-total": float(self._total.get("dead-letter", 0)),
+            "records-waiting": float(waiting),
+            "partitions-blocked": float(blocked),
+            "retry-wait-time-seconds": wait_time,
+            "handler-call-total": float(self.calls),
+            "handler-time-seconds-total": self.seconds,
+            "transaction-abort-total": float(self.aborted),
+        }
 
     @staticmethod
     def _add(counts: dict[Count, int], name: Count, number: int) -> None:
         counts[name] = counts.get(name, 0) + number
+
+
+NOTHING = Counts().metrics(0, 0, 0.0)
+"""The metrics before anything was processed."""
