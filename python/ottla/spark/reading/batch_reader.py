@@ -23,6 +23,7 @@ from ottla.spark.clients import client_for
 from ottla.spark.options.read_options import BatchReadOptions
 from ottla.spark.planning.batch_planner import plan_batch
 from ottla.spark.planning.pushdown import push_filters
+from ottla.spark.planning.read_description import log_planned_read
 from ottla.spark.planning.record_size_estimator import RecordSizeEstimator
 from ottla.spark.planning.task_packing import TaskRanges, pack_ranges
 from ottla.spark.reading.columns import partition_reader
@@ -49,7 +50,9 @@ class BatchReader(DataSourceReader):
 
     def __init__(self, options: BatchReadOptions, schema: StructType) -> None:
         self._options = options
+        self._schema = schema
         self._bounds = ReadBounds()
+        self._filters: list[Filter] = []
         self._partition_reader = partition_reader(options.common, schema)
 
     def __reduce__(
@@ -60,7 +63,9 @@ class BatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Plan the tasks, on the driver."""
         show_warnings()
-        return [OffsetRangesPartition(task) for task in plan_tasks(self._options, self._bounds)]
+        tasks = plan_tasks(self._options, self._bounds)
+        log_planned_read(tasks, self._schema, self._filters)
+        return [OffsetRangesPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of one task."""
@@ -75,6 +80,7 @@ class PushdownBatchReader(BatchReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
         """Keep the bounds that the filters set, and return the filters that Spark has to apply."""
+        self._filters = filters
         self._bounds, remaining = push_filters(filters)
         self._partition_reader = self._partition_reader.with_filters(remaining)
         return remaining
