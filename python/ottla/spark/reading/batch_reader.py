@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyspark
-from pyspark.sql import datasource
+
+# Not `from pyspark.sql`: the error of a PySpark without this module then names the module.
+import pyspark.sql.datasource as datasource
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
