@@ -39,7 +39,14 @@ def _without_registering(typed: TypedColumn) -> TypedColumn:
     """Return a column that is encoded with the same schema, and registers nothing."""
     if not typed.registers:
         return typed
-    return replace(typed, registers=False, wire_format="none", registry=())
+    return replace(
+        typed,
+        registers=False,
+        wire_format="none",
+        # The registry has the schemas that it refers to.
+        registry=typed.registry if typed.references else (),
+        subject_strategy=None,
+    )
 
 
 def _check_column(typed: TypedColumn, data_type: DataType, topic: str) -> None:
