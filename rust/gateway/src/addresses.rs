@@ -1,7 +1,7 @@
 //! [`Addresses`]: the addresses that the gateway has for the brokers. No I/O.
 //!
-//! Invariants: an address depends on the broker's id alone, so that all gateways with the same settings have the same
-//! addresses, before and after a restart; two brokers never share one.
+//! Invariants: an address depends on the broker's id alone, unless the system chooses the port, so that all gateways with
+//! the same settings have the same addresses, before and after a restart; two brokers never share one.
 
 use std::num::NonZeroU16;
 
@@ -22,6 +22,8 @@ pub enum Routing {
         /// The id of the broker that has the first port.
         first_broker: i32,
     },
+    /// By port: the system chooses a free one when a broker is first seen. For tests; other gateways have other ports.
+    FreePorts,
     /// By the server name of TLS (SNI): the pattern with the broker's id in place of `{id}`. All brokers have the
     /// port of the bootstrap address.
     ServerName {
@@ -80,7 +82,7 @@ pub enum AddressError {
 /// The addresses of the brokers behind the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addresses {
-    /// The host that clients resolve, with [`Routing::Ports`].
+    /// The host that clients resolve; for a broker only without server names.
     host: String,
     routing: Routing,
 }
@@ -104,9 +106,15 @@ impl Addresses {
             Routing::ServerName { pattern, .. } if pattern.matches(ID).count() != 1 => {
                 return Err(AddressError::Pattern { pattern: pattern.clone() });
             }
-            Routing::ServerName { .. } => {}
+            Routing::ServerName { .. } | Routing::FreePorts => {}
         }
         Ok(Self { host, routing })
+    }
+
+    /// The host that clients resolve.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
     }
 
     /// How clients name the broker.
@@ -115,7 +123,7 @@ impl Addresses {
         &self.routing
     }
 
-    /// The address at which clients reach a broker.
+    /// The address at which clients reach a broker. The port is 0 if the system chooses it.
     ///
     /// # Errors
     /// If the broker's port is outside of the range.
@@ -131,6 +139,7 @@ impl Addresses {
                     _ => Err(AddressError::OutsideRange { broker, needed, first, last, first_broker }),
                 }
             }
+            Routing::FreePorts => Ok(Endpoint { host: self.host.clone(), port: 0 }),
             Routing::ServerName { pattern, port } => {
                 Ok(Endpoint { host: pattern.replace(ID, &broker.to_string()), port: *port })
             }

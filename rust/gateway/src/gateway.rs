@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ottla_client::connection::{Settings, connect_transport};
@@ -54,7 +54,7 @@ pub enum GatewayError {
 pub struct Gateway {
     shared: Arc<Shared>,
     address: SocketAddr,
-    tasks: JoinSet<()>,
+    tasks: Mutex<JoinSet<()>>,
 }
 
 /// What all sessions share.
@@ -71,6 +71,7 @@ pub(crate) struct Shared {
     pool: BufferPool,
     sessions: Mutex<BTreeMap<u64, (Arc<SessionStatus>, AbortHandle)>>,
     next_session: AtomicU64,
+    next_turn: AtomicUsize,
     connections: Arc<Semaphore>,
     draining: watch::Sender<bool>,
     /// Wakes the task that follows the cluster.
@@ -102,13 +103,20 @@ impl Gateway {
             pool: BufferPool::default(),
             sessions: Mutex::default(),
             next_session: AtomicU64::new(0),
+            next_turn: AtomicUsize::new(0),
             draining: watch::Sender::new(false),
             refresh: tokio::sync::Notify::new(),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&shared), None));
         tasks.spawn(follow::follow(Arc::clone(&shared)));
-        Ok(Self { shared, address, tasks })
+        Ok(Self { shared, address, tasks: Mutex::new(tasks) })
+    }
+
+    /// The address at which clients bootstrap.
+    #[must_use]
+    pub fn bootstrap(&self) -> Endpoint {
+        Endpoint { host: self.shared.addresses.host().to_owned(), port: self.address.port() }
     }
 
     /// The address of the bootstrap listener.
@@ -120,8 +128,14 @@ impl Gateway {
     /// The known brokers, each with its address behind the gateway.
     #[must_use]
     pub fn brokers(&self) -> BTreeMap<i32, Endpoint> {
-        let known = self.shared.brokers.all().into_keys();
-        known.filter_map(|id| Some((id, self.shared.addresses.of(id).ok()?))).collect()
+        let shared = &self.shared;
+        let known = shared.brokers.all().into_keys();
+        let address = |id| {
+            let address = shared.addresses.of(id).ok()?;
+            let port = shared.listeners.port(id).unwrap_or(address.port);
+            Some((id, Endpoint { port, ..address }))
+        };
+        known.filter_map(address).filter(|(_, address)| address.port > 0).collect()
     }
 
     /// The sessions that are open now.
@@ -132,14 +146,16 @@ impl Gateway {
 
     /// Stops to accept connections, lets the requests in flight finish, and closes. Sessions that are not finished
     /// after `within` are cut off; returns how many these are.
-    pub async fn drain(mut self, within: Duration) -> usize {
-        self.tasks.shutdown().await;
+    pub async fn drain(&self, within: Duration) -> usize {
+        let mut tasks = std::mem::take(&mut *self.tasks.lock());
+        tasks.shutdown().await;
         self.shared.listeners.close_all();
         self.shared.draining.send_replace(true);
         let deadline = Instant::now() + within;
         while !self.shared.sessions.lock().is_empty() && Instant::now() < deadline {
             sleep(Duration::from_millis(10)).await;
         }
+        self.shared.client.close();
         self.shared.cut_off()
     }
 }
@@ -176,15 +192,16 @@ impl Shared {
         }
     }
 
-    /// Opens the listener of a broker, unless it is open.
-    pub(crate) fn open_listener(self: &Arc<Self>, broker: i32, port: u16) -> io::Result<()> {
+    /// Opens the listener of a broker, unless it is open, and returns its port.
+    fn open_listener(self: &Arc<Self>, broker: i32, port: u16) -> io::Result<u16> {
         if matches!(self.addresses.routing(), Routing::ServerName { .. }) {
-            return Ok(());
+            return Ok(port);
         }
-        self.listeners.open(broker, || {
+        self.listeners.open(broker, port, |port| {
             let listener = bind(SocketAddr::new(self.listen.ip(), port))?;
+            let port = listener.local_addr()?.port();
             // Not in the set of tasks, which a session cannot reach; it ends with the listener's entry.
-            Ok(tokio::spawn(accept(listener, Arc::clone(self), Some(broker))).abort_handle())
+            Ok((port, tokio::spawn(accept(listener, Arc::clone(self), Some(broker))).abort_handle()))
         })
     }
 
@@ -195,8 +212,10 @@ impl Shared {
             Some(id) => known.get(&id).cloned().into_iter().collect(),
             None => known.into_values().collect(),
         };
-        let mut random = fastrand(self.next_session.load(Ordering::Relaxed), candidates.len());
-        candidates.rotate_left(random.next().unwrap_or(0));
+        // Bootstrap connections take the brokers in turn.
+        let turn = self.next_turn.fetch_add(1, Ordering::Relaxed);
+        let first = turn % candidates.len().max(1);
+        candidates.rotate_left(first);
         if broker.is_none() {
             candidates.extend(self.client.servers().iter().cloned());
         }
@@ -212,12 +231,6 @@ impl Shared {
         let nothing = || Error::new(ottla_client::Kind::Connection, "the broker is not in the cluster");
         Err(last.unwrap_or_else(nothing))
     }
-}
-
-/// The first candidate of a session: the next one each time.
-fn fastrand(session: u64, candidates: usize) -> impl Iterator<Item = usize> {
-    let candidates = candidates as u64;
-    (candidates > 0).then(|| usize::try_from(session % candidates).unwrap_or(0)).into_iter()
 }
 
 /// Accepts connections for a broker, or for the bootstrap address.
@@ -312,7 +325,7 @@ impl Shared {
             self.apply(&change);
         }
         match self.open_listener(broker, address.port) {
-            Ok(()) => Some(address),
+            Ok(port) => Some(Endpoint { port, ..address }),
             Err(error) => {
                 tracing::warn!(target: "ottla.gateway", broker, port = address.port, %error, "the broker's port cannot be opened: clients cannot reach it");
                 None

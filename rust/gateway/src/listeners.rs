@@ -14,9 +14,16 @@ use tokio::task::AbortHandle;
 /// The connections that the system holds until they are accepted.
 const BACKLOG: u32 = 1024;
 
-/// The listeners of brokers by id.
+/// The listeners of brokers by id. A broker that returns gets the port that it had.
 #[derive(Debug, Default)]
-pub(crate) struct Listeners(Mutex<BTreeMap<i32, AbortHandle>>);
+pub(crate) struct Listeners(Mutex<BTreeMap<i32, BrokerListener>>);
+
+#[derive(Debug)]
+struct BrokerListener {
+    port: u16,
+    /// The task that accepts connections; `None` while the broker is not in the cluster.
+    task: Option<AbortHandle>,
+}
 
 /// Opens a listener.
 pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -31,28 +38,40 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl Listeners {
-    /// Adds the listener of a broker, unless it has one. `start` opens it and returns its task.
+    /// Opens the listener of a broker, unless it is open, and returns its port. `start` opens it at the port that the
+    /// broker had, or at `port`, and returns its port and its task.
     pub(crate) fn open(
         &self,
         broker: i32,
-        start: impl FnOnce() -> io::Result<AbortHandle>,
-    ) -> io::Result<()> {
-        let mut open = self.0.lock();
-        if !open.contains_key(&broker) {
-            open.insert(broker, start()?);
+        port: u16,
+        start: impl FnOnce(u16) -> io::Result<(u16, AbortHandle)>,
+    ) -> io::Result<u16> {
+        let mut listeners = self.0.lock();
+        let known = listeners.get(&broker);
+        if let Some(open) = known.filter(|listener| listener.task.is_some()) {
+            return Ok(open.port);
         }
-        Ok(())
+        let (port, task) = start(known.map_or(port, |listener| listener.port))?;
+        listeners.insert(broker, BrokerListener { port, task: Some(task) });
+        Ok(port)
+    }
+
+    /// The port of a broker, open or not.
+    pub(crate) fn port(&self, broker: i32) -> Option<u16> {
+        self.0.lock().get(&broker).map(|listener| listener.port)
     }
 
     /// Closes the listener of a broker.
     pub(crate) fn close(&self, broker: i32) {
-        if let Some(task) = self.0.lock().remove(&broker) {
+        if let Some(task) = self.0.lock().get_mut(&broker).and_then(|listener| listener.task.take()) {
             task.abort();
         }
     }
 
     /// Closes all listeners of brokers.
     pub(crate) fn close_all(&self) {
-        std::mem::take(&mut *self.0.lock()).into_values().for_each(|task| task.abort());
+        let tasks =
+            self.0.lock().values_mut().filter_map(|listener| listener.task.take()).collect::<Vec<_>>();
+        tasks.into_iter().for_each(|task| task.abort());
     }
 }

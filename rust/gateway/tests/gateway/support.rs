@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,24 +40,12 @@ pub(crate) async fn cluster() -> MockCluster {
     cluster
 }
 
-/// A port with `count` free ones behind it, as far as one can know.
-fn free_ports(count: u16) -> u16 {
-    let is_free = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
-    let start = 20_000 + u16::try_from(std::process::id() % 20_000).unwrap();
-    (0..200)
-        .map(|n| start + n * 20)
-        .find(|first| (0..=count).all(|n| is_free(first + n)))
-        .expect("free ports")
-}
-
-/// The settings of a gateway in front of a cluster: broker 1 has the port after the bootstrap port.
+/// The settings of a gateway in front of a cluster.
 pub(crate) fn gateway_config(servers: &str) -> GatewayConfig {
-    let listen = free_ports(10);
-    let port = |number| NonZeroU16::new(number).unwrap();
     GatewayConfig {
-        listen: SocketAddr::from(([127, 0, 0, 1], listen)),
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         advertised_host: "localhost".to_owned(),
-        routing: Routing::Ports { first: port(listen + 1), last: port(listen + 10), first_broker: 1 },
+        routing: Routing::FreePorts,
         cluster: config(servers, &[]),
         limits: Limits::default(),
     }
