@@ -19,6 +19,18 @@ pub struct GatewayConfig {
     /// How the gateway connects to the cluster: `bootstrap.servers`, TLS, a proxy, and credentials with which the
     /// gateway itself asks for the metadata.
     pub cluster: Config,
+    /// TLS towards clients: the certificate and the key are in the keys `ssl.keystore.*` or `ssl.certificate.location`
+    /// and `ssl.key.location`, the authorities for clients' certificates in `ssl.truststore.*`. Plaintext if `None`.
+    pub tls: Option<TlsConfig>,
     /// How much of the gateway a client may use.
     pub limits: Limits,
+}
+
+/// TLS towards clients.
+#[derive(Debug, Clone)]
+pub struct TlsConfig {
+    /// The files, by the keys of a client's own certificate and authorities.
+    pub files: Config,
+    /// Whether clients must have a certificate.
+    pub client_auth: bool,
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ottla_client::connection::{Settings, connect_transport};
 use ottla_client::environment::{Environment, Stream};
+use ottla_client::security::TlsServer;
 use ottla_client::{Client, Endpoint, Error};
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
@@ -44,6 +45,11 @@ pub enum GatewayError {
         /// The cause.
         error: io::Error,
     },
+    /// Server names without TLS.
+    #[error(
+        "brokers are named by the server name of TLS, and there is no certificate: give --tls-cert and --tls-key, or use ports"
+    )]
+    ServerNameWithoutTls,
     /// The settings of the connections to the cluster are wrong.
     #[error(transparent)]
     Cluster(#[from] Error),
@@ -66,6 +72,7 @@ pub(crate) struct Shared {
     listeners: Listeners,
     listen: SocketAddr,
     settings: Settings,
+    tls: Option<TlsServer>,
     environment: Environment,
     limits: Limits,
     pool: BufferPool,
@@ -89,6 +96,10 @@ impl Gateway {
         let address = listener.local_addr().map_err(at)?;
         let addresses = Addresses::new(config.advertised_host, config.routing, address.port())?;
         let settings = Settings::try_from(&config.cluster)?;
+        let tls = config.tls.map(|tls| TlsServer::from_config(&tls.files, tls.client_auth)).transpose()?;
+        if tls.is_none() && matches!(addresses.routing(), Routing::ServerName { .. }) {
+            return Err(GatewayError::ServerNameWithoutTls);
+        }
         let client = Client::new(config.cluster, environment.clone())?;
         let shared = Arc::new(Shared {
             addresses,
@@ -97,6 +108,7 @@ impl Gateway {
             listeners: Listeners::default(),
             listen: address,
             settings,
+            tls,
             environment,
             connections: Arc::new(Semaphore::new(config.limits.connections.min(Semaphore::MAX_PERMITS))),
             limits: config.limits,
@@ -279,26 +291,58 @@ impl Drop for Entry {
 }
 
 async fn serve(stream: TcpStream, shared: &Arc<Shared>, broker: Option<i32>, status: &Arc<SessionStatus>) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(target: "ottla.gateway", %error, "a socket has no TCP_NODELAY");
-    }
-    let connected = match timeout(shared.limits.setup, shared.connect(broker)).await {
-        Ok(Ok(connected)) => connected,
+    let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
+    let (client, connected) = match connecting.await {
+        Ok(Ok(opened)) => opened,
         Ok(Err(error)) => {
-            tracing::debug!(target: "ottla.gateway", ?broker, %error, "no connection to the broker");
+            tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %error, "the connection is closed");
             return;
         }
         Err(_) => {
-            tracing::debug!(target: "ottla.gateway", ?broker, "no connection to the broker in time");
+            tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), "the connection was not set up in time");
             return;
         }
     };
     let mut book = Book(shared);
     let draining = shared.draining.subscribe();
     let end =
-        session::run(Box::new(stream), connected, &shared.limits, &shared.pool, status, &mut book, draining)
-            .await;
-    tracing::debug!(target: "ottla.gateway", session = status.info().id, %end, "session ended");
+        session::run(client, connected, &shared.limits, &shared.pool, status, &mut book, draining).await;
+    tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %end, "the session ended");
+}
+
+/// Why a connection was not set up.
+#[derive(Debug, thiserror::Error)]
+enum SetupError {
+    #[error("the TLS handshake with the client failed: {0}")]
+    Tls(io::Error),
+    #[error("the broker cannot be reached: {0}")]
+    Broker(Error),
+}
+
+impl Shared {
+    /// Sets up both sides of a session.
+    async fn open(
+        &self,
+        stream: TcpStream,
+        broker: Option<i32>,
+        status: &SessionStatus,
+    ) -> Result<(Box<dyn Stream>, Box<dyn Stream>), SetupError> {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(target: "ottla.gateway", %error, "a socket has no TCP_NODELAY");
+        }
+        let client: Box<dyn Stream> = Box::new(stream);
+        let (client, broker) = match &self.tls {
+            None => (client, broker),
+            Some(tls) => {
+                let accepted = tls.accept(client).await.map_err(SetupError::Tls)?;
+                let named = accepted.server_name.and_then(|name| self.addresses.broker_of(&name));
+                (accepted.stream, broker.or(named))
+            }
+        };
+        status.set_broker(broker);
+        let connected = self.connect(broker).await.map_err(SetupError::Broker)?;
+        Ok((client, connected))
+    }
 }
 
 /// Gives the addresses of brokers, and opens the listener of one that is new.

@@ -20,7 +20,7 @@ mod rewrite;
 mod session;
 mod stream;
 
-pub use config::GatewayConfig;
+pub use config::{GatewayConfig, TlsConfig};
 pub use gateway::{Gateway, GatewayError};
 pub use limits::Limits;
 pub use session::{ApiCount, SessionInfo};

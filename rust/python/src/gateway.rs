@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_gateway::addresses::Routing;
-use ottla_gateway::{Gateway as Core, GatewayConfig, Limits, SessionInfo};
+use ottla_gateway::{Gateway as Core, GatewayConfig, Limits, SessionInfo, TlsConfig};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
@@ -35,7 +35,8 @@ impl Gateway {
 #[pymethods]
 impl Gateway {
     #[new]
-    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None))]
+    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
         config: &Bound<'_, PyAny>,
@@ -44,6 +45,8 @@ impl Gateway {
         ports: Option<(u16, u16)>,
         first_broker: i32,
         server_name: Option<String>,
+        tls: Option<&Bound<'_, PyAny>>,
+        client_auth: bool,
     ) -> PyResult<Self> {
         let (cluster, environment) = config::config(py, None, Some(config), None)?;
         let (host, port) = listen;
@@ -60,8 +63,11 @@ impl Gateway {
             }
             (None, None) => Routing::FreePorts,
         };
+        let files = tls.map(|tls| config::config(py, None, Some(tls), None)).transpose()?;
+        let tls = files.map(|(files, _)| TlsConfig { files, client_auth });
         let listen = SocketAddr::new(ip, port);
-        let config = GatewayConfig { listen, advertised_host, routing, cluster, limits: Limits::default() };
+        let limits = Limits::default();
+        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, limits };
         let core = wait(py, Core::start(config, environment))?;
         let core = core.map_err(|error| errors::config(py, error.to_string()))?;
         Ok(Self { core: Mutex::new(Some(ProcessLocal::new(Arc::new(core)))) })
@@ -115,6 +121,7 @@ fn session_dict<'py>(py: Python<'py>, session: &SessionInfo) -> PyResult<Bound<'
     dict.set_item("peer", session.peer.to_string())?;
     dict.set_item("broker", session.broker)?;
     dict.set_item("client_id", &session.client_id)?;
+    dict.set_item("software", session.software.as_deref())?;
     dict.set_item("received", session.received)?;
     dict.set_item("sent", session.sent)?;
     dict.set_item("age", session.age.as_secs_f64())?;

@@ -5,13 +5,19 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ottla_protocol::ApiKey;
+use bytes::Bytes;
+use ottla_protocol::messages::api_versions::ApiVersionsRequest;
+use ottla_protocol::wire::Reader;
+use ottla_protocol::{ApiKey, Message};
 use parking_lot::Mutex;
 
 use crate::stream::{PendingResponse, RequestHead};
 
 /// The longest client id that is kept; Kafka allows longer ones.
 const CLIENT_ID_MAX: usize = 256;
+
+/// The longest name and version of a library that are kept, in bytes of the request.
+const SOFTWARE_MAX: usize = 512;
 
 /// The requests of one API in a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +41,8 @@ pub struct SessionInfo {
     pub broker: Option<i32>,
     /// The client id of the latest request.
     pub client_id: String,
+    /// The name and the version of the client's library, if it has sent them (KIP-511).
+    pub software: Option<String>,
     /// The bytes received from the client.
     pub received: u64,
     /// The bytes sent to the client.
@@ -50,7 +58,7 @@ pub struct SessionInfo {
 pub(crate) struct SessionStatus {
     id: u64,
     peer: SocketAddr,
-    broker: Option<i32>,
+    broker: Mutex<Option<i32>>,
     since: Instant,
     received: AtomicU64,
     sent: AtomicU64,
@@ -60,13 +68,35 @@ pub(crate) struct SessionStatus {
 #[derive(Debug, Default)]
 struct Requests {
     client_id: Vec<u8>,
+    software: Option<String>,
     by_api: BTreeMap<ApiKey, ApiCount>,
 }
 
 impl SessionStatus {
     pub(crate) fn new(id: u64, peer: SocketAddr, broker: Option<i32>) -> Self {
         let (received, sent) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { id, peer, broker, since: Instant::now(), received, sent, requests: Mutex::default() }
+        Self {
+            id,
+            peer,
+            broker: Mutex::new(broker),
+            since: Instant::now(),
+            received,
+            sent,
+            requests: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(crate) fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// Records the broker that the client has named in the TLS handshake.
+    pub(crate) fn set_broker(&self, broker: Option<i32>) {
+        *self.broker.lock() = broker;
     }
 
     pub(super) fn received(&self, bytes: usize) {
@@ -90,6 +120,9 @@ impl SessionStatus {
             requests.client_id = client_id.to_vec();
         }
         requests.by_api.entry(head.api).or_default().requests += 1;
+        if head.api == ApiKey::ApiVersions {
+            requests.software = software(head);
+        }
     }
 
     pub(super) fn responded(&self, pending: &PendingResponse) {
@@ -105,12 +138,25 @@ impl SessionStatus {
         SessionInfo {
             id: self.id,
             peer: self.peer,
-            broker: self.broker,
+            broker: *self.broker.lock(),
             client_id: String::from_utf8_lossy(&requests.client_id).into_owned(),
+            software: requests.software.clone(),
             received: self.received.load(Ordering::Relaxed),
             sent: self.sent.load(Ordering::Relaxed),
             requests: requests.by_api.clone(),
             age: self.since.elapsed(),
         }
     }
+}
+
+/// The name and the version of the client's library.
+fn software(head: &RequestHead<'_>) -> Option<String> {
+    if !head.is_whole || head.body.len() > SOFTWARE_MAX {
+        return None;
+    }
+    let mut r = Reader::new(Bytes::copy_from_slice(head.body));
+    let request = ApiVersionsRequest::decode(&mut r, head.version).ok()?;
+    let is_plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
+    let (name, version) = (&request.client_software_name, &request.client_software_version);
+    (is_plain(name) && is_plain(version)).then(|| format!("{name} {version}"))
 }

@@ -47,6 +47,7 @@ pub(crate) fn gateway_config(servers: &str) -> GatewayConfig {
         advertised_host: "localhost".to_owned(),
         routing: Routing::FreePorts,
         cluster: config(servers, &[]),
+        tls: None,
         limits: Limits::default(),
     }
 }
