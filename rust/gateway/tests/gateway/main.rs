@@ -4,5 +4,6 @@
 
 mod clients;
 mod closing;
+mod server_names;
 mod support;
 mod topology;
