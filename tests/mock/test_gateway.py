@@ -125,7 +125,8 @@ def test_another_client(gateway: Gateway) -> None:
 def test_addresses_and_the_state_after_closing(mock_cluster: MockCluster) -> None:
     with Gateway(mock_cluster.bootstrap) as gateway, ottla.Client(gateway.bootstrap) as client:
         addresses = {
-            broker.id: f"{broker.host}:{broker.port}" for broker in client.cluster().brokers.values()
+            broker.id: f"{broker.host}:{broker.port}"
+            for broker in client.cluster().brokers.values()
         }
         assert addresses == gateway.brokers
         assert not set(addresses.values()) & set(mock_cluster.brokers.values())
@@ -160,9 +161,7 @@ def test_tls_towards_clients(mock_cluster: MockCluster, tmp_path: Path) -> None:
 
 
 @contextmanager
-def _command(
-    cluster: MockCluster, *arguments: str
-) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def _command(cluster: MockCluster, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run the command; yield the address for bootstrapping."""
     listen = ("--listen", "127.0.0.1:0")
     with subprocess.Popen(

@@ -29,8 +29,6 @@ pub enum Routing {
     ServerName {
         /// A host name that contains `{id}` once.
         pattern: String,
-        /// The port.
-        port: u16,
     },
 }
 
@@ -85,6 +83,7 @@ pub struct Addresses {
     /// The host that clients resolve; for a broker only without server names.
     host: String,
     routing: Routing,
+    bootstrap_port: u16,
 }
 
 impl Addresses {
@@ -103,18 +102,18 @@ impl Addresses {
                     return Err(AddressError::BootstrapPort { port: bootstrap_port, first, last });
                 }
             }
-            Routing::ServerName { pattern, .. } if pattern.matches(ID).count() != 1 => {
+            Routing::ServerName { pattern } if pattern.matches(ID).count() != 1 => {
                 return Err(AddressError::Pattern { pattern: pattern.clone() });
             }
             Routing::ServerName { .. } | Routing::FreePorts => {}
         }
-        Ok(Self { host, routing })
+        Ok(Self { host, routing, bootstrap_port })
     }
 
-    /// The host that clients resolve.
+    /// The address at which clients bootstrap.
     #[must_use]
-    pub fn host(&self) -> &str {
-        &self.host
+    pub fn bootstrap(&self) -> Endpoint {
+        Endpoint { host: self.host.clone(), port: self.bootstrap_port }
     }
 
     /// How clients name the broker.
@@ -140,8 +139,8 @@ impl Addresses {
                 }
             }
             Routing::FreePorts => Ok(Endpoint { host: self.host.clone(), port: 0 }),
-            Routing::ServerName { pattern, port } => {
-                Ok(Endpoint { host: pattern.replace(ID, &broker.to_string()), port: *port })
+            Routing::ServerName { pattern } => {
+                Ok(Endpoint { host: pattern.replace(ID, &broker.to_string()), port: self.bootstrap_port })
             }
         }
     }
@@ -149,7 +148,7 @@ impl Addresses {
     /// The broker that a server name of TLS names; `None` for every other name, which is the bootstrap address.
     #[must_use]
     pub fn broker_of(&self, server_name: &str) -> Option<i32> {
-        let Routing::ServerName { pattern, .. } = &self.routing else { return None };
+        let Routing::ServerName { pattern } = &self.routing else { return None };
         let (before, after) = pattern.split_once(ID)?;
         let id = strip_suffix_ignore_case(strip_prefix_ignore_case(server_name, before)?, after)?;
         // Only the way in which `of` writes it: not +1 or 01.
@@ -178,7 +177,7 @@ mod tests {
     }
 
     fn names(pattern: &str) -> Result<Addresses, AddressError> {
-        Addresses::new(String::new(), Routing::ServerName { pattern: pattern.to_owned(), port: 443 }, 443)
+        Addresses::new(String::new(), Routing::ServerName { pattern: pattern.to_owned() }, 443)
     }
 
     #[test]

@@ -128,7 +128,7 @@ impl Gateway {
     /// The address at which clients bootstrap.
     #[must_use]
     pub fn bootstrap(&self) -> Endpoint {
-        Endpoint { host: self.shared.addresses.host().to_owned(), port: self.address.port() }
+        self.shared.addresses.bootstrap()
     }
 
     /// The address of the bootstrap listener.

@@ -54,7 +54,7 @@ impl Gateway {
             errors::config(py, format!("listen: {host:?} is not an IP address, such as 127.0.0.1 or 0.0.0.0"))
         })?;
         let routing = match (ports, server_name) {
-            (None, Some(pattern)) => Routing::ServerName { pattern, port },
+            (None, Some(pattern)) => Routing::ServerName { pattern },
             (Some((first, last)), _) => {
                 let port = |port| {
                     NonZeroU16::new(port).ok_or_else(|| errors::config(py, "ports: expected ports from 1"))

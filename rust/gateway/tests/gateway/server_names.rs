@@ -35,12 +35,12 @@ impl Network for Loopback {
     }
 }
 
-fn names(servers: &str, port: u16, files: Option<Config>) -> GatewayConfig {
+fn names(servers: &str, files: Option<Config>) -> GatewayConfig {
     let pattern = "broker-{id}.gw.example.com".to_owned();
     GatewayConfig {
-        listen: SocketAddr::from(([127, 0, 0, 1], port)),
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         advertised_host: "gw.example.com".to_owned(),
-        routing: Routing::ServerName { pattern, port },
+        routing: Routing::ServerName { pattern },
         tls: files.map(|files| TlsConfig { files, client_auth: false }),
         ..gateway_config(servers)
     }
@@ -59,12 +59,12 @@ async fn a_server_name_leads_to_its_broker() {
         "none:1",
         &[("ssl.keystore.certificate.chain", &certificate.pem()), ("ssl.keystore.key", &key.serialize_pem())],
     );
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let started = Gateway::start(names(&cluster.bootstrap(), free, Some(files)), Environment::default());
+    let started = Gateway::start(names(&cluster.bootstrap(), Some(files)), Environment::default());
     let gateway = started.await.expect("a gateway");
+    let port = gateway.address().port();
     let network = Arc::new(Loopback::default()) as Arc<dyn Network>;
     let pairs = [
-        ("bootstrap.servers", format!("gw.example.com:{free}")),
+        ("bootstrap.servers", format!("gw.example.com:{port}")),
         ("security.protocol", "SSL".to_owned()),
         ("ssl.truststore.certificates", authority.pem()),
     ];
@@ -82,7 +82,7 @@ async fn a_server_name_leads_to_its_broker() {
     }
     for broker in 1..=3 {
         assert_eq!(cluster.request_count(Some(broker), ApiKey::Produce), 2, "{broker}");
-        assert_eq!(gateway.brokers()[&broker].to_string(), format!("broker-{broker}.gw.example.com:{free}"));
+        assert_eq!(gateway.brokers()[&broker].to_string(), format!("broker-{broker}.gw.example.com:{port}"));
     }
     let mut named: Vec<_> = gateway.sessions().iter().map(|session| session.broker).collect();
     named.sort_unstable();
@@ -91,6 +91,6 @@ async fn a_server_name_leads_to_its_broker() {
 
 #[tokio::test]
 async fn server_names_need_tls() {
-    let started = Gateway::start(names("none:1", 0, None), Environment::default()).await;
+    let started = Gateway::start(names("none:1", None), Environment::default()).await;
     assert!(matches!(started, Err(GatewayError::ServerNameWithoutTls)));
 }
