@@ -217,5 +217,5 @@ def test_arguments_that_cannot_work(
 
 
 def test_a_gateway_with_wrong_settings(mock_cluster: MockCluster) -> None:
-    with pytest.raises(ConfigError, match="no.such.key"):
+    with pytest.raises(ConfigError, match=r"no\.such\.key"):
         Gateway(mock_cluster.bootstrap, {"no.such.key": 1})
