@@ -196,7 +196,7 @@ def test_a_signal_ends_the_command_without_a_loss(mock_cluster: MockCluster) -> 
     ("arguments", "message"),
     [
         (["--listen", "0.0.0.0:0"], "--advertise"),
-        (["--listen", "kafka:9092"], "not an IP address"),
+        (["--listen", "kafka:9092"], "expected an IP address of this machine"),
         (["--listen", "9092"], "expected an IP address and a port"),
         (["--ports", "20-10"], "expected a range"),
         (["--ports", "40000-40001", "--first-broker", "2"], "no address here: 1"),

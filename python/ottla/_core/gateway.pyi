@@ -28,6 +28,7 @@ class Gateway:
     def sessions(self) -> list[dict[str, Any]]:
         """Return the open client connections as plain values."""
     def close(self, timeout: float | None = None) -> int:
-        """Stop accepting connections, let requests in flight finish, and close. Return the number of
-        connections that were cut off.
+        """Stop accepting connections, let requests in flight finish, and close.
+
+        Return the number of connections that were cut off.
         """

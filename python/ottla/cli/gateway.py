@@ -6,6 +6,7 @@ Invariant: the command fails before it serves if a broker that the cluster names
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import sys
 import time
 from pathlib import Path
@@ -174,7 +175,13 @@ def _address(text: str) -> tuple[str, int]:
     host, separator, port = text.rpartition(":")
     if not separator or not host or not port.isdecimal() or int(port) > _PORT_MAX:
         raise argparse.ArgumentTypeError(f"expected an IP address and a port, got {text!r}")
-    return host.removeprefix("[").removesuffix("]"), int(port)
+    bare = host.removeprefix("[").removesuffix("]")
+    try:
+        ipaddress.ip_address(bare)
+    except ValueError:
+        message = f"expected an IP address of this machine and a port, got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+    return bare, int(port)
 
 
 def _ports(text: str) -> tuple[int, int]:
@@ -191,7 +198,7 @@ def _following(port: int) -> tuple[int, int] | None:
 
 
 def _reachable(host: str) -> str:
-    if host in {"0.0.0.0", "::"}:
+    if ipaddress.ip_address(host).is_unspecified:
         raise ConfigError(
             f"--listen {host} is every address of this machine: say under which host name clients "
             "reach it (--advertise HOST)"

@@ -94,8 +94,9 @@ impl Gateway {
         self.core()?.sessions().iter().map(|session| session_dict(py, session)).collect()
     }
 
-    /// Stop accepting connections, let requests in flight finish, and close. Return the number of
-    /// connections that were cut off.
+    /// Stop accepting connections, let requests in flight finish, and close.
+    ///
+    /// Return the number of connections that were cut off.
     #[pyo3(signature = (timeout=None))]
     fn close(
         &self,
