@@ -2,7 +2,7 @@
 
 A line runs as it is printed, in bash, on the mock cluster, unless it ends only by Ctrl-C or needs a
 secured listener: of these the arguments, and the configuration that they make, are checked. A
-console runs for a moment.
+console and a gateway run for a moment.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ottla.admin import SetPassword
 from ottla.cli import build_parser
 from ottla.cli.options import configuration
 from ottla.testing import MockCluster, MockRegistry
+from tests.security.certificates import Authority
 from tests.support.jars import REPOSITORY
 from tests.support.payments import create_payments
 from tests.support.snippets import Snippet, snippets
@@ -39,6 +40,7 @@ LINES = [
 COMMANDS = [(snippet, line) for snippet, line in LINES if line.startswith("ottla ")]
 # The one of the documentation.
 TOKEN = "bLvCGj8iQFSM4WPUZ0wVxA"
+SERVER = Authority("documentation").issue("gateway", ["*.kafka.example.com"])
 LAST_ARGUMENT = re.compile(r"[|<>]")
 
 
@@ -66,8 +68,11 @@ def ends_by_itself(line: str) -> bool:
 
 
 def ending(line: str) -> str:
-    """The line of a console that ends, opens no browser, and takes a port that is free."""
+    """The line of a command that serves, so that it ends and takes a port that is free."""
     command = re.sub(r"--port \d+", "--port 0", line.partition("  #")[0])
+    if command_of(line) == "gateway":
+        command = re.sub(r"--listen \S+", "", command)
+        return f"{command} --listen 127.0.0.1:0 --for 0.3"
     return f"{command} --for 0.3 --no-browser"
 
 
@@ -116,6 +121,8 @@ def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
         "b.png": "image b",
         "client.properties": f"bootstrap.servers={mock_cluster.bootstrap}\n",
         "password.txt": "a password\n",
+        "chain.pem": SERVER.certificate,
+        "key.pem": SERVER.key(),
         "bin/ottla": f'#!/bin/sh\nexec "{sys.executable}" -m ottla "$@"\n',
     }
     for name, text in files.items():
@@ -194,7 +201,7 @@ def test_a_command_runs_as_printed(
     if shutil.which("jq") is None:
         # It belongs to the reader's machine; what it would read has to be there all the same.
         line = line.replace("| jq", "| grep -o under_replicated #")
-    if command_of(line) == "console":
+    if command_of(line) in {"console", "gateway"}:
         line = ending(line)
     printed = Snippet(snippet.page, "sh", 0, 1, line)
     text = printed.text_for(mock_cluster.bootstrap, directory, mock_registry.url)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import base64
+import os
 import subprocess
 import tempfile
 import time
@@ -24,6 +25,7 @@ from typing import TypeAlias
 
 from confluent_kafka import KafkaException
 
+from ottla.testing import Gateway
 from tests.support import kafka_properties
 from tests.support.jars import REPOSITORY, jar_directory, java
 from tests.support.kafka_admin import ClusterTimeoutError, KafkaAdmin, wait_until
@@ -76,6 +78,7 @@ class KafkaCluster(KafkaAdmin):
         self._classpath = ":".join([f"{jar_directory(release)}/*", *map(str, classes)])
         self.release = release
         self._start_timeout = start_timeout
+        self._gateway: Gateway | None = None
         self.directory = Path(tempfile.mkdtemp(prefix="ottla-kafka-"))
         self.servers: list[KafkaNode] = []
         self.nodes: dict[int, KafkaNode] = {}
@@ -146,6 +149,8 @@ class KafkaCluster(KafkaAdmin):
     @property
     def bootstrap(self) -> str:
         """All brokers' addresses, as a value of `bootstrap.servers`."""
+        if self._gateway is not None:
+            return self._gateway.bootstrap
         return ",".join(node.address for node in self.nodes.values())
 
     def start(self) -> KafkaCluster:
@@ -158,6 +163,8 @@ class KafkaCluster(KafkaAdmin):
         except BaseException:
             self.stop()
             raise
+        if os.environ.get("OTTLA_TEST_GATEWAY"):
+            self._gateway = Gateway(self.bootstrap)
         return self
 
     def stop(self) -> None:

@@ -43,6 +43,7 @@ _COMMANDS = {
     "consume": "consume",
     "watch": "watch",
     "console": "ottla.console.command",
+    "gateway": "gateway",
     "topics": "topics",
     "groups": "groups",
     "offsets": "offsets",

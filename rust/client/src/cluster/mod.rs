@@ -157,6 +157,12 @@ impl Client {
         &self.inner.environment
     }
 
+    /// The servers of `bootstrap.servers`.
+    #[must_use]
+    pub fn servers(&self) -> &[Endpoint] {
+        &self.inner.servers
+    }
+
     /// The current metadata.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {

@@ -1,8 +1,9 @@
 //! Opens a connection: DNS → TCP → (proxy →) TLS → ApiVersions → SASL → ready.
 //!
-//! The phases themselves are in `setup.rs`. This file tries each address of the host within its share of
+//! The phases themselves are in `setup.rs`. [`connect_transport`] stops before ApiVersions. This file tries each address of the host within its share of
 //! the time. Every error names the phase, the address and the cause.
 
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32};
@@ -22,8 +23,8 @@ use super::setup::{
 use super::setup_progress::AddressProgress;
 use super::{Connection, Settings, reauthenticate};
 use crate::endpoint::Endpoint;
-use crate::environment::Environment;
 use crate::environment::happy_eyeballs::{attempt_delay, first_success};
+use crate::environment::{Environment, Stream};
 use crate::error::{Error, Kind, Outlook, Phase, Result};
 
 /// Timeout for all addresses of a host together, as a multiple of `socket.connection.setup.timeout.ms`.
@@ -40,6 +41,34 @@ pub async fn connect(
     environment: &Environment,
     deadline: Option<Instant>,
 ) -> Result<Arc<Connection>> {
+    try_addresses(endpoint, settings, environment, deadline, async |attempt: Attempt<'_>| {
+        attempt.connection().await
+    })
+    .await
+}
+
+/// Connects as [`connect`] does, but only up to the end of the TLS handshake: for streams of requests that others
+/// send.
+pub async fn connect_transport(
+    endpoint: &Endpoint,
+    settings: &Settings,
+    environment: &Environment,
+    deadline: Option<Instant>,
+) -> Result<Box<dyn Stream>> {
+    try_addresses(endpoint, settings, environment, deadline, async |attempt: Attempt<'_>| {
+        attempt.transport().await?.into_stream()
+    })
+    .await
+}
+
+/// Tries the addresses of a host in turn.
+async fn try_addresses<T>(
+    endpoint: &Endpoint,
+    settings: &Settings,
+    environment: &Environment,
+    deadline: Option<Instant>,
+    run: impl AsyncFn(Attempt<'_>) -> Result<T>,
+) -> Result<T> {
     let deadline = deadline.unwrap_or_else(|| Instant::now() + TOTAL_TIMEOUT_FACTOR * settings.setup_timeout);
     let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
     settings.progress.resolve();
@@ -56,10 +85,14 @@ pub async fn connect(
         }
     };
     let attempt_delay = attempt_delay(addresses.len(), Some(deadline));
+    let run = &run;
     let connecting = first_success(addresses, attempt_delay, |address| async move {
         let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
         let progress = settings.progress.begin_address();
-        let connected = connect_address(endpoint, address, settings, environment, within, &progress).await;
+        let deadline = Instant::now() + within;
+        let attempt =
+            Attempt { endpoint, address, settings, environment, within, deadline, progress: &progress };
+        let connected = run(attempt).await;
         progress.end(connected.is_ok());
         match connected {
             // Credentials that one address refuses are refused by the others too.
@@ -68,7 +101,7 @@ pub async fn connect(
         }
     });
     let mut failures = match connecting.await {
-        Ok(Ok(connection)) => return Ok(connection),
+        Ok(Ok(connected)) => return Ok(connected),
         Ok(Err(error)) => {
             settings.metrics.authentication_failed.count();
             return Err(error);
@@ -89,51 +122,64 @@ pub async fn connect(
     Err(error.with_attempts(failures))
 }
 
-async fn connect_address(
-    endpoint: &Endpoint,
+/// An attempt to connect to one address.
+struct Attempt<'a> {
+    endpoint: &'a Endpoint,
     address: SocketAddr,
-    settings: &Settings,
-    environment: &Environment,
+    settings: &'a Settings,
+    environment: &'a Environment,
+    /// The time for the attempt, for error messages.
     within: Duration,
-    progress: &AddressProgress<'_>,
-) -> Result<Arc<Connection>> {
-    let name = display_address(endpoint, address, settings);
-    let deadline = Instant::now() + within;
-    let timeout_error = |phase: Phase| {
-        let millis = (within + Duration::from_micros(500)).as_millis();
-        let message = match within == settings.setup_timeout {
+    deadline: Instant,
+    progress: &'a AddressProgress<'a>,
+}
+
+impl Attempt<'_> {
+    /// All phases.
+    async fn connection(&self) -> Result<Arc<Connection>> {
+        let mut setup = self.transport().await?;
+        let apis = self.phase(Phase::ApiVersions, true, setup.api_versions()).await?.len();
+        let sasl = self.phase(Phase::Sasl, self.settings.security.sasl.is_some(), setup.sasl()).await?;
+        let address = setup.address();
+        tracing::debug!(target: "ottla.connection", %address, apis, mechanism = sasl.as_ref().map(|s| s.mechanism), "connected");
+        establish(setup, sasl, self.environment)
+    }
+
+    /// The phases that need no request to the broker.
+    async fn transport(&self) -> Result<ConnectionSetup> {
+        let connecting = ConnectionSetup::tcp(self.endpoint, self.address, self.settings, self.environment);
+        let mut setup = self.phase(Phase::Tcp, true, connecting).await?;
+        self.phase(Phase::Proxy, self.settings.proxy.is_some(), setup.proxy()).await?;
+        self.phase(Phase::Tls, self.settings.security.tls.is_some(), setup.tls()).await?;
+        Ok(setup)
+    }
+
+    /// Runs one phase until the deadline. One that is not `configured` does nothing, and does not count as progress.
+    async fn phase<T>(
+        &self,
+        phase: Phase,
+        configured: bool,
+        run: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        if configured {
+            self.progress.enter(phase);
+        }
+        timeout_at(self.deadline, run).await.unwrap_or_else(|_| Err(self.timeout_error(phase)))
+    }
+
+    fn timeout_error(&self, phase: Phase) -> Error {
+        let millis = (self.within + Duration::from_micros(500)).as_millis();
+        let message = match self.within == self.settings.setup_timeout {
             true => format!("no response within socket.connection.setup.timeout.ms ({millis} ms)"),
             false => format!("no response within {millis} ms"),
         };
         let error = Error::new(Kind::Connection, message);
         let error = match phase {
-            Phase::Tcp | Phase::Proxy => blame_proxy(error, settings),
+            Phase::Tcp | Phase::Proxy => blame_proxy(error, self.settings),
             _ => error,
         };
-        error.phase(phase).address(&name)
-    };
-    progress.enter(Phase::Tcp);
-    let connecting = ConnectionSetup::tcp(endpoint, address, settings, environment);
-    let mut setup =
-        timeout_at(deadline, connecting).await.unwrap_or_else(|_| Err(timeout_error(Phase::Tcp)))?;
-    if settings.proxy.is_some() {
-        progress.enter(Phase::Proxy);
+        error.phase(phase).address(display_address(self.endpoint, self.address, self.settings))
     }
-    timeout_at(deadline, setup.proxy()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Proxy)))?;
-    if settings.security.tls.is_some() {
-        progress.enter(Phase::Tls);
-    }
-    timeout_at(deadline, setup.tls()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Tls)))?;
-    progress.enter(Phase::ApiVersions);
-    let apis = timeout_at(deadline, setup.api_versions()).await;
-    let apis = apis.unwrap_or_else(|_| Err(timeout_error(Phase::ApiVersions)))?.len();
-    if settings.security.sasl.is_some() {
-        progress.enter(Phase::Sasl);
-    }
-    let sasl =
-        timeout_at(deadline, setup.sasl()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Sasl)))?;
-    tracing::debug!(target: "ottla.connection", address = %name, apis, mechanism = sasl.as_ref().map(|s| s.mechanism), "connected");
-    establish(setup, sasl, environment)
 }
 
 /// Creates the connection after all phases of the setup.

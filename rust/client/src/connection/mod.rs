@@ -43,8 +43,8 @@ use tokio::time::{Duration, Instant, sleep_until};
 
 pub use authenticate::SaslInfo;
 pub(crate) use finalized_features::FinalizedFeatures;
-pub use handshake::connect;
 pub(crate) use handshake::establish;
+pub use handshake::{connect, connect_transport};
 pub(crate) use pool::SupportingConnection;
 pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;

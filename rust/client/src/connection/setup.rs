@@ -320,6 +320,11 @@ impl ConnectionSetup {
             .with_outlook(Outlook::ProbablyPermanent)
     }
 
+    /// The stream as it is after the phases so far.
+    pub(super) fn into_stream(mut self) -> Result<Box<dyn Stream>> {
+        self.stream.take().ok_or_else(|| self.closed_error(Phase::Request))
+    }
+
     /// Hands the stream to the connection.
     pub(super) fn finish(mut self) -> Result<EstablishedStream> {
         let stream = self.stream.take().ok_or_else(|| self.closed_error(Phase::Request))?;

@@ -2,7 +2,8 @@
 //!
 //! - `tls`: the handshake. `stores`, `pem`, `pem_blocks`, `pkcs12` and `java_stores` read its certificates and keys,
 //!   `reload` reads changed files again, `cert_verifier` checks and records the peer's certificate (`peer`,
-//!   `tls_info`), `tls_error` explains a failure, and `first_bytes` recognises peers without TLS.
+//!   `tls_info`), `tls_error` explains a failure, and `first_bytes` recognises peers without TLS. `tls_server` is the
+//!   other side of the handshake.
 //! - `sasl`: the mechanisms as message exchanges without I/O; `scram`, `jaas`.
 //! - `kerberos`: GSSAPI, with the system's library.
 //! - `oauth`: tokens for OAUTHBEARER and their sources. The interface for applications, `TokenProvider`, is in
@@ -29,6 +30,7 @@ mod stores;
 pub mod tls;
 mod tls_error;
 mod tls_info;
+mod tls_server;
 
 pub(crate) use jaas::Jaas;
 pub use peer::PeerCertificate;
@@ -36,6 +38,7 @@ pub use sasl::Sasl;
 pub use tls::Tls;
 pub(crate) use tls_error::{client_certificate_missing, tls_error_in};
 pub use tls_info::TlsInfo;
+pub use tls_server::{AcceptedStream, TlsServer};
 
 pub use crate::environment::{Token, TokenProvider};
 pub use crate::secret::Secret;

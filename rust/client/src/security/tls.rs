@@ -145,7 +145,7 @@ impl TlsMaterial {
     }
 }
 
-fn versions(config: &Config) -> Result<Vec<&'static rustls::SupportedProtocolVersion>> {
+pub(super) fn versions(config: &Config) -> Result<Vec<&'static rustls::SupportedProtocolVersion>> {
     let known = |name: &String| match name.as_str() {
         "TLSv1.2" => Ok(&rustls::version::TLS12),
         "TLSv1.3" => Ok(&rustls::version::TLS13),

@@ -1,0 +1,34 @@
+"""The gateway behind ``ottla.testing.Gateway`` and ``ottla gateway``."""
+
+from collections.abc import Mapping
+from typing import Any, final
+
+@final
+class Gateway:
+    """The gateway behind ``ottla.testing.Gateway`` and ``ottla gateway``."""
+
+    def __new__(
+        cls,
+        config: Mapping[str, Any],
+        *,
+        listen: tuple[str, int],
+        advertised_host: str,
+        ports: tuple[int, int] | None = None,
+        first_broker: int = 0,
+        server_name: str | None = None,
+        tls: Mapping[str, Any] | None = None,
+        client_auth: bool = False,
+    ) -> Gateway: ...
+    @property
+    def bootstrap(self) -> str:
+        """The address at which clients bootstrap, as ``host:port``."""
+    @property
+    def brokers(self) -> dict[int, str]:
+        """The address of each known broker behind the gateway as ``host:port``, by id."""
+    def sessions(self) -> list[dict[str, Any]]:
+        """Return the open client connections as plain values."""
+    def close(self, timeout: float | None = None) -> int:
+        """Stop accepting connections, let requests in flight finish, and close.
+
+        Return the number of connections that were cut off.
+        """

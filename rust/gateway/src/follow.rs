@@ -1,0 +1,49 @@
+//! Follows the cluster: asks for its brokers every few seconds, and at once when one cannot be reached.
+//!
+//! A cluster that requires SASL answers only if the gateway has credentials of its own; without them the gateway knows
+//! the brokers that the responses to its clients have named.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::Endpoint;
+use ottla_client::metadata::TopicSelector;
+use tokio::time::{sleep, timeout};
+
+use crate::gateway::Shared;
+
+/// The time between two requests.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// The least time between two requests.
+const PAUSE: Duration = Duration::from_millis(250);
+
+pub(crate) async fn follow(shared: Arc<Shared>) {
+    let mut failing = false;
+    loop {
+        let generation = shared.client.snapshot().generation;
+        match shared.client.refresh(generation, TopicSelector::Tracked).await {
+            Ok(snapshot) => {
+                let at = snapshot.brokers.iter().map(|(id, broker)| (*id, broker.endpoint.clone()));
+                let brokers: BTreeMap<i32, Endpoint> = at.collect();
+                for change in shared.brokers.replace(&brokers) {
+                    shared.apply(&change);
+                }
+                for (id, at) in &brokers {
+                    shared.advertise(*id, &at.host, at.port);
+                }
+                if failing {
+                    tracing::info!(target: "ottla.gateway", "the cluster answers again");
+                }
+                failing = false;
+            }
+            Err(error) if !failing => {
+                tracing::warn!(target: "ottla.gateway", %error, "the cluster cannot be asked for its brokers: the gateway knows those that it has seen in responses");
+                failing = true;
+            }
+            Err(_) => {}
+        }
+        sleep(PAUSE).await;
+        _ = timeout(INTERVAL, shared.refresh.notified()).await;
+    }
+}

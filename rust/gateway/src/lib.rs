@@ -1,0 +1,26 @@
+//! A Kafka proxy that knows the protocol: it gives every broker an address of its own, and rewrites the addresses in
+//! responses, so that clients that cannot reach the brokers reach all of them through one host.
+//!
+//! - [`Gateway`], [`GatewayConfig`], [`Limits`]: start one, with its settings.
+//! - [`addresses`]: the addresses of the brokers, by port or by server name.
+//! - `brokers`, `follow`, `listeners`: the brokers of the cluster, and a listener for each.
+//! - `session`: one client connection and its connection to a broker.
+//! - `stream`: the bytes of a session as frames. `rewrite`: the parts of responses that contain addresses.
+//!
+//! Invariant: what is not an address passes through with the bytes of the peer, and is never gathered in memory.
+
+pub mod addresses;
+mod brokers;
+mod config;
+mod follow;
+mod gateway;
+mod limits;
+mod listeners;
+mod rewrite;
+mod session;
+mod stream;
+
+pub use config::{GatewayConfig, TlsConfig};
+pub use gateway::{Gateway, GatewayError};
+pub use limits::Limits;
+pub use session::{ApiCount, SessionInfo};

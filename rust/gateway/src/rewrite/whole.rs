@@ -1,0 +1,127 @@
+//! Short responses, which are decoded, changed and encoded again.
+
+use bytes::Bytes;
+use ottla_protocol::header::decode_response_header;
+use ottla_protocol::messages::api_versions::ApiVersionsResponse;
+use ottla_protocol::messages::describe_cluster::DescribeClusterResponse;
+use ottla_protocol::messages::describe_quorum::DescribeQuorumResponse;
+use ottla_protocol::messages::find_coordinator::FindCoordinatorResponse;
+use ottla_protocol::wire::{Frame, Reader};
+use ottla_protocol::{ApiKey, ErrorCode, Message, WireError, header};
+
+use super::{AddressBook, RewriteError, supported_versions};
+
+/// Rewrites a response, from its correlation id on, and returns the frame with its length in front.
+pub(crate) fn rewrite_whole(
+    api: ApiKey,
+    version: i16,
+    response: Bytes,
+    book: &mut dyn AddressBook,
+) -> Result<Frame, RewriteError> {
+    let rewritten = match api {
+        ApiKey::ApiVersions => rewrite_versions(version, response),
+        ApiKey::FindCoordinator => change::<FindCoordinatorResponse>(api, version, response, |response| {
+            translate_coordinators(response, version, book);
+        }),
+        ApiKey::DescribeCluster => change::<DescribeClusterResponse>(api, version, response, |response| {
+            response.brokers.retain_mut(|broker| {
+                let address = book.translate(broker.broker_id, &broker.host, broker.port);
+                let Some(address) = address else { return false };
+                (broker.host, broker.port) = (address.host, i32::from(address.port));
+                true
+            });
+        }),
+        _ => change::<DescribeQuorumResponse>(api, version, response, |response| {
+            // Controllers are not reachable through the gateway, so that they have no address here.
+            response.nodes.iter_mut().for_each(|node| node.listeners.clear());
+        }),
+    };
+    rewritten.map_err(|error| RewriteError::Malformed { api, error })
+}
+
+fn change<M: Message>(
+    api: ApiKey,
+    version: i16,
+    response: Bytes,
+    change: impl FnOnce(&mut M),
+) -> Result<Frame, WireError> {
+    let mut r = Reader::new(response);
+    let correlation_id = decode_response_header(&mut r, api.response_header_version(version))?;
+    let mut message = M::decode(&mut r, version)?;
+    change(&mut message);
+    header::response_frame(api, version, correlation_id, &message)
+}
+
+fn translate_coordinators(response: &mut FindCoordinatorResponse, version: i16, book: &mut dyn AddressBook) {
+    let unavailable = ErrorCode::CoordinatorNotAvailable.code();
+    if version < FIRST_WITH_SEVERAL_KEYS {
+        match translate_coordinator(
+            response.error_code,
+            response.node_id,
+            &response.host,
+            response.port,
+            book,
+        ) {
+            Translated::Unchanged => {}
+            Translated::To(host, port) => (response.host, response.port) = (host, port),
+            Translated::Unreachable => {
+                (response.error_code, response.node_id) = (unavailable, -1);
+                (response.host, response.port) = (String::new(), -1);
+            }
+        }
+    }
+    for found in &mut response.coordinators {
+        match translate_coordinator(found.error_code, found.node_id, &found.host, found.port, book) {
+            Translated::Unchanged => {}
+            Translated::To(host, port) => (found.host, found.port) = (host, port),
+            Translated::Unreachable => {
+                (found.error_code, found.node_id) = (unavailable, -1);
+                (found.host, found.port) = (String::new(), -1);
+            }
+        }
+    }
+}
+
+/// The first version of FindCoordinator that has a list of coordinators.
+const FIRST_WITH_SEVERAL_KEYS: i16 = 4;
+
+enum Translated {
+    /// It names no coordinator.
+    Unchanged,
+    To(String, i32),
+    Unreachable,
+}
+
+fn translate_coordinator(
+    error_code: i16,
+    broker: i32,
+    host: &str,
+    port: i32,
+    book: &mut dyn AddressBook,
+) -> Translated {
+    if error_code != 0 && (broker < 0 || host.is_empty()) {
+        return Translated::Unchanged;
+    }
+    match book.translate(broker, host, port) {
+        Some(address) => Translated::To(address.host, i32::from(address.port)),
+        None => Translated::Unreachable,
+    }
+}
+
+/// Limits the versions to those that the gateway supports, and leaves out unknown APIs.
+fn rewrite_versions(version: i16, response: Bytes) -> Result<Frame, WireError> {
+    let mut r = Reader::new(response);
+    let correlation_id = decode_response_header(&mut r, 0)?;
+    // A broker that does not support the version responds in version 0, which starts with the error code as all do.
+    let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
+    let version = if ErrorCode::from(code) == ErrorCode::UnsupportedVersion { 0 } else { version };
+    let mut message = ApiVersionsResponse::decode(&mut r, version)?;
+    message.api_keys.retain_mut(|range| {
+        let Ok(api) = ApiKey::try_from(range.api_key) else { return false };
+        let (min, max) = supported_versions(api);
+        range.min_version = range.min_version.max(min);
+        range.max_version = range.max_version.min(max);
+        range.min_version <= range.max_version
+    });
+    header::response_frame(ApiKey::ApiVersions, version, correlation_id, &message)
+}

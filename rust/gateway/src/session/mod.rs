@@ -1,0 +1,174 @@
+//! A session: one client connection, and its connection to a broker.
+//!
+//! One task runs both directions: requests first, so that a response that the gateway gives itself leaves in the same
+//! turn. Neither direction reads before it has sent what it has read, so that a slow peer slows the other one.
+//!
+//! Invariants: a session has one broker from its first byte to its last. Each wait has a deadline: a session in which
+//! nothing moves for `Limits::idle` ends.
+
+mod buffers;
+mod requests;
+mod responses;
+mod status;
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use ottla_client::environment::Stream;
+use parking_lot::Mutex;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+
+pub(crate) use buffers::BufferPool;
+pub(crate) use status::SessionStatus;
+pub use status::{ApiCount, SessionInfo};
+
+use crate::limits::Limits;
+use crate::rewrite::AddressBook;
+use crate::stream::{InFlight, Output, Segment, Violation};
+
+/// Why a session has ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionEnd {
+    /// The client closed its connection.
+    #[error("the client closed the connection")]
+    ClientClosed,
+    /// The broker closed its connection.
+    #[error("the broker closed the connection")]
+    BrokerClosed,
+    /// The gateway stops.
+    #[error("the gateway stops")]
+    Drained,
+    /// Nothing has moved for a long time.
+    #[error("no byte has moved for {} s", .0.as_secs())]
+    Idle(Duration),
+    /// The client's connection failed.
+    #[error("the connection to the client failed: {0}")]
+    Client(io::Error),
+    /// The broker's connection failed.
+    #[error("the connection to the broker failed: {0}")]
+    Broker(io::Error),
+    /// The client sent what no client sends.
+    #[error("the client sent {0}")]
+    ClientViolation(Violation),
+    /// The broker sent what no broker sends.
+    #[error("the broker sent {0}")]
+    BrokerViolation(Violation),
+}
+
+/// What both directions of a session share.
+pub(crate) struct Session<'a> {
+    pub(crate) limits: &'a Limits,
+    pub(crate) pool: &'a BufferPool,
+    pub(crate) status: &'a SessionStatus,
+    in_flight: Mutex<InFlight>,
+    /// Whether a part of a response waits to be sent.
+    responding: AtomicBool,
+    draining: watch::Receiver<bool>,
+}
+
+/// Runs a session until it ends.
+pub(crate) async fn run(
+    client: Box<dyn Stream>,
+    broker: Box<dyn Stream>,
+    limits: &Limits,
+    pool: &BufferPool,
+    status: &Arc<SessionStatus>,
+    book: &mut (dyn AddressBook + Send),
+    draining: watch::Receiver<bool>,
+) -> SessionEnd {
+    let in_flight = Mutex::new(InFlight::new(limits.in_flight));
+    let session = Session { limits, pool, status, in_flight, responding: AtomicBool::new(false), draining };
+    let (mut from_client, mut to_client) = tokio::io::split(client);
+    let (mut from_broker, mut to_broker) = tokio::io::split(broker);
+    let end = {
+        let requests = requests::pump(&session, &mut from_client, &mut to_broker);
+        let responses = responses::pump(&session, &mut from_broker, &mut to_client, book);
+        first_end(&session, pin!(requests), pin!(responses)).await
+    };
+    // What was sent must arrive, which TLS and half-closed peers may delay.
+    let closing = async { _ = tokio::join!(to_client.shutdown(), to_broker.shutdown()) };
+    _ = timeout(limits.closing, closing).await;
+    end
+}
+
+/// Polls both directions until the session ends. The end of the requests ends the session only if no response follows.
+async fn first_end(
+    session: &Session<'_>,
+    mut requests: Pin<&mut impl Future<Output = SessionEnd>>,
+    mut responses: Pin<&mut impl Future<Output = SessionEnd>>,
+) -> SessionEnd {
+    let mut requests_end = None;
+    let mut moved = session.status.moved();
+    let mut deadline = pin!(sleep_until(Instant::now() + session.limits.idle));
+    let mut draining = session.draining.clone();
+    let mut drained = pin!(async move { _ = draining.wait_for(|draining| *draining).await });
+    let mut is_draining = false;
+    poll_fn(|cx| {
+        if !is_draining && drained.as_mut().poll(cx).is_ready() {
+            is_draining = true;
+        }
+        if requests_end.is_none()
+            && let Poll::Ready(end) = requests.as_mut().poll(cx)
+        {
+            match end {
+                SessionEnd::ClientClosed | SessionEnd::Drained => requests_end = Some(end),
+                _ => return Poll::Ready(end),
+            }
+        }
+        if let Poll::Ready(end) = responses.as_mut().poll(cx) {
+            return Poll::Ready(requests_end.take().unwrap_or(end));
+        }
+        if requests_end.is_some() && session.is_answered() {
+            return Poll::Ready(requests_end.take().unwrap_or(SessionEnd::ClientClosed));
+        }
+        while deadline.as_mut().poll(cx).is_ready() {
+            let now = session.status.moved();
+            if now == moved {
+                return Poll::Ready(SessionEnd::Idle(session.limits.idle));
+            }
+            moved = now;
+            deadline.as_mut().reset(Instant::now() + session.limits.idle);
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+impl Session<'_> {
+    /// Whether the client has the responses to all requests.
+    fn is_answered(&self) -> bool {
+        self.in_flight.lock().is_empty() && !self.responding.load(Ordering::Relaxed)
+    }
+
+    fn is_draining(&self) -> bool {
+        *self.draining.borrow()
+    }
+}
+
+/// Sends what a stream has put out.
+async fn send(to: &mut (impl AsyncWrite + Unpin), input: &[u8], output: &Output) -> io::Result<()> {
+    match output.segments() {
+        [] => return Ok(()),
+        [Segment::Input(range)] => to.write_all(&input[range.clone()]).await?,
+        segments => {
+            // Parts of one response leave together, not each in a packet of its own.
+            let mut joined = Vec::new();
+            for segment in segments {
+                match segment {
+                    Segment::Input(range) => joined.extend_from_slice(&input[range.clone()]),
+                    Segment::Owned(bytes) => joined.extend_from_slice(bytes),
+                }
+            }
+            to.write_all(&joined).await?;
+        }
+    }
+    // TLS keeps what the socket did not take.
+    to.flush().await
+}

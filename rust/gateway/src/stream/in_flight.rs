@@ -1,0 +1,78 @@
+//! [`InFlight`]: the requests of a connection that wait for their responses.
+//!
+//! Invariant: first in, first out, as brokers respond. A response that the gateway gives itself waits for its turn.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use bytes::Bytes;
+use ottla_protocol::ApiKey;
+
+use super::Violation;
+
+/// Where a response comes from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// From the broker.
+    Broker,
+    /// From the gateway: the whole frame.
+    Gateway(Bytes),
+}
+
+/// A request that waits for its response.
+#[derive(Debug)]
+pub(crate) struct PendingResponse {
+    /// The API.
+    pub(crate) api: ApiKey,
+    /// The version.
+    pub(crate) version: i16,
+    /// The client's number of the request.
+    pub(crate) correlation_id: i32,
+    /// When the request arrived.
+    pub(crate) since: Instant,
+    /// Where the response comes from.
+    pub(crate) source: Source,
+}
+
+/// The requests that wait for their responses, the oldest first.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    pending: VecDeque<PendingResponse>,
+    max: usize,
+}
+
+impl InFlight {
+    /// Remembers at most `max` requests.
+    pub(crate) fn new(max: usize) -> Self {
+        Self { pending: VecDeque::new(), max }
+    }
+
+    /// Adds a request.
+    pub(crate) fn push(&mut self, pending: PendingResponse) -> Result<(), Violation> {
+        if self.pending.len() >= self.max {
+            return Err(Violation::TooManyRequests { max: self.max });
+        }
+        self.pending.push_back(pending);
+        Ok(())
+    }
+
+    /// The oldest request.
+    pub(crate) fn front(&self) -> Option<&PendingResponse> {
+        self.pending.front()
+    }
+
+    /// Removes the oldest request.
+    pub(crate) fn pop(&mut self) -> Option<PendingResponse> {
+        self.pending.pop_front()
+    }
+
+    /// Whether no request waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Whether the oldest request has its response from the gateway.
+    pub(crate) fn gateway_is_next(&self) -> bool {
+        matches!(self.front(), Some(PendingResponse { source: Source::Gateway(_), .. }))
+    }
+}

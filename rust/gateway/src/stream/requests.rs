@@ -1,0 +1,221 @@
+//! [`RequestStream`]: the bytes from a client, of which the headers are read.
+
+use ottla_protocol::ApiKey;
+use ottla_protocol::header::LENGTH_PREFIX;
+
+use super::{Output, Progress, Violation};
+use crate::rewrite::supported_versions;
+
+/// The least length of a request: key, version, correlation id and the length of the client id.
+const LENGTH_MIN: usize = 2 + 2 + 4 + 2;
+/// The bytes of a request that are read at most: two strings of the greatest length, and the numbers around them.
+const HEAD_MAX: usize = 128 * 1024;
+
+/// The start of a request.
+#[derive(Debug)]
+pub(crate) struct RequestHead<'a> {
+    /// The API.
+    pub(crate) api: ApiKey,
+    /// The version; of ApiVersions alone it may be one that the gateway does not support.
+    pub(crate) version: i16,
+    /// The client's number of the request.
+    pub(crate) correlation_id: i32,
+    /// The client's name.
+    pub(crate) client_id: Option<&'a [u8]>,
+    /// Whether a response follows: not to Produce with acks=0.
+    pub(crate) expects_response: bool,
+    /// The bytes after the header that are in the input.
+    pub(crate) body: &'a [u8],
+    /// Whether `body` is the whole body.
+    pub(crate) is_whole: bool,
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It goes to the broker.
+    Pass,
+    /// It goes nowhere.
+    Discard,
+}
+
+/// The bytes from a client.
+#[derive(Debug)]
+pub(crate) struct RequestStream {
+    frame_max: usize,
+    /// The bytes that are left of the current request, and what becomes of them.
+    rest: u64,
+    verdict: Verdict,
+}
+
+impl RequestStream {
+    /// Accepts requests of up to `frame_max` bytes.
+    pub(crate) fn new(frame_max: usize) -> Self {
+        Self { frame_max, rest: 0, verdict: Verdict::Pass }
+    }
+
+    /// Whether the next byte begins a request.
+    pub(crate) fn is_between_requests(&self) -> bool {
+        self.rest == 0
+    }
+
+    /// Examines `input`, which begins where the last call ended. `judge` gets the start of each request.
+    pub(crate) fn advance(
+        &mut self,
+        input: &[u8],
+        output: &mut Output,
+        mut judge: impl FnMut(&RequestHead<'_>) -> Result<Verdict, Violation>,
+    ) -> Result<Progress, Violation> {
+        let mut at = 0;
+        loop {
+            let left = &input[at..];
+            if self.rest > 0 {
+                let taken = usize::try_from(self.rest).unwrap_or(usize::MAX).min(left.len());
+                if self.verdict == Verdict::Pass {
+                    output.pass(at..at + taken);
+                }
+                (at, self.rest) = (at + taken, self.rest - taken as u64);
+            }
+            if self.rest > 0 || at == input.len() {
+                return Ok(Progress { consumed: at, wanted: 1 });
+            }
+            let wanted = match self.begin(&input[at..], &mut judge)? {
+                None => continue,
+                Some(wanted) => wanted,
+            };
+            return Ok(Progress { consumed: at, wanted });
+        }
+    }
+
+    /// Reads the start of a request; returns how many bytes it must have if there are not enough.
+    fn begin(
+        &mut self,
+        input: &[u8],
+        judge: &mut impl FnMut(&RequestHead<'_>) -> Result<Verdict, Violation>,
+    ) -> Result<Option<usize>, Violation> {
+        let Some((prefix, frame)) = input.split_first_chunk::<LENGTH_PREFIX>() else {
+            return Ok(Some(LENGTH_PREFIX + LENGTH_MIN));
+        };
+        let announced = i32::from_be_bytes(*prefix);
+        let length = usize::try_from(announced).unwrap_or(0);
+        if !(LENGTH_MIN..=self.frame_max).contains(&length) {
+            return Err(Violation::FrameLength { length: announced, min: LENGTH_MIN, max: self.frame_max });
+        }
+        let frame = &frame[..frame.len().min(length)];
+        let is_whole = frame.len() == length;
+        match read_head(frame, is_whole)? {
+            Some(head) => {
+                self.verdict = judge(&head)?;
+                self.rest = (LENGTH_PREFIX + length) as u64;
+                Ok(None)
+            }
+            None if is_whole || frame.len() >= HEAD_MAX => Err(Violation::RequestHeader),
+            None => Ok(Some(LENGTH_PREFIX + length.min((2 * frame.len()).max(512)))),
+        }
+    }
+}
+
+/// Reads the start of a request; `None` if it needs more bytes.
+fn read_head(frame: &[u8], is_whole: bool) -> Result<Option<RequestHead<'_>>, Violation> {
+    let mut r = Start(frame);
+    let (Some(api_key), Some(version), Some(correlation_id)) = (r.i16(), r.i16(), r.i32()) else {
+        return Ok(None);
+    };
+    let unsupported = Violation::UnsupportedRequest { api_key, version };
+    let Ok(api) = ApiKey::try_from(api_key) else { return Err(unsupported) };
+    let (min, max) = supported_versions(api);
+    // To ApiVersions in an unknown version the gateway responds as a broker does.
+    if version < min || (version > max && api != ApiKey::ApiVersions) {
+        return Err(unsupported);
+    }
+    let Some(client_id) = r.string() else { return Ok(None) };
+    let flexible = version <= max && api.request_header_version(version) >= 2;
+    if flexible && r.tags().is_none() {
+        return Ok(None);
+    }
+    let body = r.0;
+    let expects_response = match api {
+        ApiKey::Produce => match read_acks(r, version, flexible) {
+            Some(acks) => acks != 0,
+            None => return Ok(None),
+        },
+        _ => true,
+    };
+    Ok(Some(RequestHead { api, version, correlation_id, client_id, expects_response, body, is_whole }))
+}
+
+/// The first version of Produce that has a transactional id.
+const FIRST_WITH_TRANSACTIONAL_ID: i16 = 3;
+
+fn read_acks(mut r: Start<'_>, version: i16, flexible: bool) -> Option<i16> {
+    if version >= FIRST_WITH_TRANSACTIONAL_ID {
+        match flexible {
+            true => _ = r.compact()?,
+            false => _ = r.string()?,
+        }
+    }
+    r.i16()
+}
+
+/// Reads from the start of a request; `None` where it has too few bytes.
+#[derive(Clone, Copy)]
+struct Start<'a>(&'a [u8]);
+
+impl<'a> Start<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn chunk<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (chunk, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*chunk)
+    }
+
+    fn i16(&mut self) -> Option<i16> {
+        self.chunk().map(i16::from_be_bytes)
+    }
+
+    fn i32(&mut self) -> Option<i32> {
+        self.chunk().map(i32::from_be_bytes)
+    }
+
+    fn uvarint(&mut self) -> Option<usize> {
+        let mut value = 0_u64;
+        for shift in (0..35).step_by(7) {
+            let [byte] = self.chunk()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return usize::try_from(value).ok();
+            }
+        }
+        None
+    }
+
+    /// A string with a length of 2 bytes, or null.
+    fn string(&mut self) -> Option<Option<&'a [u8]>> {
+        match usize::try_from(self.i16()?) {
+            Ok(length) => self.take(length).map(Some),
+            Err(_) => Some(None),
+        }
+    }
+
+    /// A compact string, or null.
+    fn compact(&mut self) -> Option<Option<&'a [u8]>> {
+        match self.uvarint()?.checked_sub(1) {
+            Some(length) => self.take(length).map(Some),
+            None => Some(None),
+        }
+    }
+
+    fn tags(&mut self) -> Option<()> {
+        for _ in 0..self.uvarint()? {
+            self.uvarint()?;
+            let size = self.uvarint()?;
+            self.take(size)?;
+        }
+        Some(())
+    }
+}

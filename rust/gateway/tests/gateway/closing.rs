@@ -1,0 +1,62 @@
+//! Proves: a gateway that is drained finishes what is in flight, and neither accepts nor keeps connections; one that is
+//! dropped closes all; hostile bytes end their own connection only.
+
+use std::time::Duration;
+
+use ottla_client::producer::{Producer, Record};
+use ottla_mock::{Fault, Match, Reaction};
+use ottla_protocol::ApiKey;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::*;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn draining_finishes_what_is_in_flight() {
+    let cluster = cluster().await;
+    let gateway = gateway(&cluster).await;
+    let (client, _) = client(&gateway, &[]).await;
+    let producer = Producer::new(client).expect("a producer");
+    cluster.inject(Fault::new(Match::api(ApiKey::Produce), Reaction::Delay(Duration::from_millis(300))));
+    let record = Record { timestamp: 1000, key: None, value: Some(b"v"), headers: &[] };
+    let delivery = producer.send("t", Some(0), &record).await.expect("accepted");
+    until(|| cluster.request_count(None, ApiKey::Produce) == 1).await;
+    let address = gateway.address();
+    let cut_off = within_deadline(gateway.drain(Duration::from_secs(20))).await;
+    assert_eq!(cut_off, 0);
+    within_deadline(delivery.wait()).await.expect("written");
+    assert!(TcpStream::connect(address).await.is_err());
+    until(|| (1..=3).all(|broker| cluster.connections(broker) == 0)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_is_dropped_closes_all_connections() {
+    let cluster = cluster().await;
+    let gateway = gateway(&cluster).await;
+    let mut raw = TcpStream::connect(gateway.address()).await.expect("connected");
+    until(|| !gateway.sessions().is_empty()).await;
+    drop(gateway);
+    assert_eq!(within_deadline(raw.read(&mut [0; 8])).await.unwrap_or(0), 0);
+    until(|| (1..=3).all(|broker| cluster.connections(broker) == 0)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_bytes_end_their_own_connection_only() {
+    let cluster = cluster().await;
+    let gateway = gateway(&cluster).await;
+    let (client, _) = client(&gateway, &[]).await;
+    let producer = Producer::new(client).expect("a producer");
+    for bytes in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0x16, 3, 1, 0, 200, 1],
+        &[0xff; 4],
+        &[0, 0, 0, 10, 0, 99, 0, 0, 0, 0, 0, 0, 0, 0],
+    ] {
+        let mut raw = TcpStream::connect(gateway.address()).await.expect("connected");
+        raw.write_all(bytes).await.expect("sent");
+        assert_eq!(within_deadline(raw.read(&mut [0; 8])).await.unwrap_or(0), 0, "{bytes:?}");
+    }
+    let record = Record { timestamp: 1000, key: None, value: Some(b"v"), headers: &[] };
+    let delivery = producer.send("t", Some(0), &record).await.expect("accepted");
+    within_deadline(delivery.wait()).await.expect("written");
+}

@@ -1,0 +1,97 @@
+//! Helpers of the tests: clusters, gateways in front of them, clients, and bounded waits.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::config::Value;
+use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, SystemNetwork};
+use ottla_client::{Client, Config};
+use ottla_gateway::addresses::Routing;
+use ottla_gateway::{Gateway, GatewayConfig, Limits};
+use ottla_mock::{MockCluster, MockConfig, TopicSpec};
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+/// The longest that any step may take before the test fails.
+const LONGEST_STEP: Duration = Duration::from_secs(60);
+
+/// The output of `future`; panics if it takes too long.
+pub(crate) async fn within_deadline<T>(future: impl Future<Output = T>) -> T {
+    timeout(LONGEST_STEP, future).await.expect("in time")
+}
+
+/// Waits until `condition` is true.
+pub(crate) async fn until(mut condition: impl FnMut() -> bool) {
+    within_deadline(async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+/// A cluster of three brokers with one topic `t` of six partitions.
+pub(crate) async fn cluster() -> MockCluster {
+    let cluster = MockCluster::start(MockConfig::default()).await.expect("a cluster");
+    cluster.create_topic(TopicSpec::new("t").partitions(6)).expect("a topic");
+    cluster
+}
+
+/// The settings of a gateway in front of a cluster.
+pub(crate) fn gateway_config(servers: &str) -> GatewayConfig {
+    GatewayConfig {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        advertised_host: "localhost".to_owned(),
+        routing: Routing::FreePorts,
+        cluster: config(servers, &[]),
+        tls: None,
+        limits: Limits::default(),
+    }
+}
+
+/// A gateway in front of a cluster.
+pub(crate) async fn gateway(cluster: &MockCluster) -> Gateway {
+    let config = gateway_config(&cluster.bootstrap());
+    Gateway::start(config, Environment::default()).await.expect("a gateway")
+}
+
+/// A configuration for `servers` with times suitable for tests.
+pub(crate) fn config(servers: &str, pairs: &[(&str, &str)]) -> Config {
+    let fast = [("bootstrap.servers", servers), ("retry.backoff.ms", "10"), ("reconnect.backoff.ms", "10")];
+    let all = fast.iter().chain(pairs).map(|(key, value)| (*key, Value::from(*value)));
+    Config::from_pairs(all).expect("a configuration")
+}
+
+/// A network that records the addresses to which it connects.
+#[derive(Debug, Default)]
+pub(crate) struct RecordingNetwork {
+    system: SystemNetwork,
+    pub(crate) connects: Mutex<Vec<SocketAddr>>,
+}
+
+impl Network for RecordingNetwork {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        self.system.resolve(host, port)
+    }
+
+    fn connect(
+        &self,
+        address: SocketAddr,
+        options: SocketOptions,
+    ) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
+        self.connects.lock().push(address);
+        self.system.connect(address, options)
+    }
+}
+
+/// A connected client of the gateway, and its network.
+pub(crate) async fn client(gateway: &Gateway, pairs: &[(&str, &str)]) -> (Client, Arc<RecordingNetwork>) {
+    let network = Arc::new(RecordingNetwork::default());
+    let environment = Environment::new(Arc::clone(&network) as Arc<dyn Network>, fastrand::Rng::new());
+    let config = config(&gateway.address().to_string(), pairs);
+    let connecting = Client::connect(config, environment, Duration::from_secs(15));
+    (within_deadline(connecting).await.expect("a client"), network)
+}
