@@ -92,6 +92,19 @@ class CommonConfig(TypedDict, total=False):
     sasl_oauthbearer_token_endpoint_ssl_truststore_certificates: _Text
     sasl_oauthbearer_token_endpoint_allow_http: _Flag
     sasl_oauthbearer_token_endpoint_proxy_url: _Text
+    sasl_oauthbearer_jwt_retriever_class: _Text
+    sasl_oauthbearer_assertion_file: _Text
+    sasl_oauthbearer_assertion_private_key_file: _Text
+    sasl_oauthbearer_assertion_private_key_pem: _Text
+    sasl_oauthbearer_assertion_private_key_passphrase: _Text
+    sasl_oauthbearer_assertion_algorithm: _Text
+    sasl_oauthbearer_assertion_claim_iss: _Text
+    sasl_oauthbearer_assertion_claim_sub: _Text
+    sasl_oauthbearer_assertion_claim_aud: _Text
+    sasl_oauthbearer_assertion_claim_exp_seconds: _Number
+    sasl_oauthbearer_assertion_claim_nbf_seconds: _Number
+    sasl_oauthbearer_assertion_claim_jti_include: _Flag
+    sasl_oauthbearer_assertion_template_file: _Text
     sasl_oauthbearer_token_provider: _Text
     sasl_login_callback_handler_class: _Text
     sasl_oauth_token: Callable[[], _Token] | None
