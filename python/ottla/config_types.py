@@ -35,6 +35,7 @@ class CommonConfig(TypedDict, total=False):
     """The keys of every client: how to find and connect to the cluster."""
 
     bootstrap_servers: _Texts
+    bootstrap_controllers: _Texts
     client_id: _Text
     client_rack: _Text
     client_dns_lookup: Literal["use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"] | None
@@ -44,6 +45,7 @@ class CommonConfig(TypedDict, total=False):
     events_metadata_max_age_ms: _Number
     metadata_max_idle_ms: _Number
     metadata_recovery_strategy: Literal["rebootstrap", "none"] | None
+    metadata_cluster_check_enable: _Flag
     metadata_recovery_rebootstrap_trigger_ms: _Number
     request_timeout_ms: _Number
     default_api_timeout_ms: _Number

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
 import ottla
 from ottla import errors
+from ottla.compat.confluent_kafka.admin import AdminClient
 from ottla.testing import MockCluster
 from tests.security.token_server import CLIENT_ASSERTION, JWT_BEARER, TokenServer, encode
 
@@ -171,6 +172,10 @@ def test_librdkafkas_names_and_a_key_in_the_old_form(
         )  # fmt: skip
         del config[f"{BEARER}jwt.retriever.class"]
         connect(config)
+        # Of ottla alone, for a stand-in.
+        del config[f"{BEARER}token.endpoint.allow.http"]
+        config["sasl.oauthbearer.token.endpoint.url"] = "https://localhost/token"
+        assert AdminClient(config) is not None
     assert [form["grant_type"] for form in server.forms] == [JWT_BEARER] * 2
 
 
@@ -283,16 +288,16 @@ def test_what_cannot_be_used_is_an_error_before_connecting(
     ):
         key_file.write_text(text)
         wrong([key, part])
+    wrong(
+        [key, f"is {BEARER}assertion.private.key.passphrase right?"],
+        assertion_private_key_passphrase="another",
+    )
     # As Java writes keys on curves, from before it had the public key.
     number = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value
     bare = "".join(_BARE_P256) + number.to_bytes(32, "big").hex()
     body = base64.b64encode(bytes.fromhex(bare)).decode()
     key_file.write_text(f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n")
     wrong([key, "openssl ec -in key.pem"], assertion_algorithm="ES256")
-    wrong(
-        [key, f"is {BEARER}assertion.private.key.passphrase right?"],
-        assertion_private_key_passphrase="another",
-    )
     other = key_file.with_name("other")
     monkeypatch.setenv(FILES, f"{other},{key_file}")
     for text in ("secret", "a.b", "e30.e30.!", "e30.W10.e30"):

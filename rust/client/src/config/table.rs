@@ -18,6 +18,7 @@ config_table! {
     Config, ROW_NAMES;
 
     bootstrap_servers: Vec<String> = Vec::new(), "bootstrap.servers", (0, 0), "Addresses (host:port) of brokers to discover the cluster from; one that responds is enough.";
+    bootstrap_controllers: Vec<String> = Vec::new(), "bootstrap.controllers", (0, 0), "Addresses (host:port) of KRaft controllers, instead of bootstrap.servers, for an Admin that talks to them directly (KIP-919, Kafka 3.7): the quorum, configurations, features, ACLs and what else controllers serve. Producers and consumers refuse it.";
     client_id: String = "ottla".to_owned(), "client.id", (0, 0), "Name of this client in the brokers' logs and quotas.";
     client_rack: String = String::new(), "client.rack", (0, 0), "Rack or availability zone of this client.";
     client_dns_lookup: DnsLookup = DnsLookup::UseAllDnsIps, "client.dns.lookup", (0, 0), "Which addresses a bootstrap server's name stands for: all that it resolves to, or those of the canonical names behind them. Either way, all addresses of a name are tried in turn.";
@@ -27,6 +28,7 @@ config_table! {
     events_metadata_max_age: Duration = ms(5_000), "events.metadata.max.age.ms", (0, INT), "The same while events() is in use.";
     metadata_max_idle: Duration = ms(300_000), "metadata.max.idle.ms", (5_000, INT), "Time after which an unused topic is no longer refreshed.";
     metadata_recovery: MetadataRecovery = MetadataRecovery::Rebootstrap, "metadata.recovery.strategy", (0, 0), "What to do when no known broker responds: use the bootstrap servers again, or keep trying the known brokers.";
+    metadata_cluster_check: bool = true, "metadata.cluster.check.enable", (0, 0), "Tell each broker, when connecting, which broker of which cluster it should be, so that one at a wrong address refuses the connection (KIP-1242; brokers from Kafka 4.4), and take no metadata of another cluster from the known brokers. The client bootstraps again then. Without effect if metadata.recovery.strategy is none.";
     metadata_rebootstrap_trigger: Duration = ms(300_000), "metadata.recovery.rebootstrap.trigger.ms", (0, INT), "Time without a response from any known broker after which the client returns to the bootstrap servers.";
     request_timeout: Duration = ms(30_000), "request.timeout.ms", (1, INT), "Time to wait for a response before the connection to the broker is considered dead.";
     default_api_timeout: Duration = ms(60_000), "default.api.timeout.ms", (1, INT), "Time limit of calls that are made without a timeout.";
