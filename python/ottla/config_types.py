@@ -35,6 +35,7 @@ class CommonConfig(TypedDict, total=False):
     """The keys of every client: how to find and connect to the cluster."""
 
     bootstrap_servers: _Texts
+    bootstrap_controllers: _Texts
     client_id: _Text
     client_rack: _Text
     client_dns_lookup: Literal["use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"] | None
@@ -44,6 +45,7 @@ class CommonConfig(TypedDict, total=False):
     events_metadata_max_age_ms: _Number
     metadata_max_idle_ms: _Number
     metadata_recovery_strategy: Literal["rebootstrap", "none"] | None
+    metadata_cluster_check_enable: _Flag
     metadata_recovery_rebootstrap_trigger_ms: _Number
     request_timeout_ms: _Number
     default_api_timeout_ms: _Number
@@ -92,6 +94,19 @@ class CommonConfig(TypedDict, total=False):
     sasl_oauthbearer_token_endpoint_ssl_truststore_certificates: _Text
     sasl_oauthbearer_token_endpoint_allow_http: _Flag
     sasl_oauthbearer_token_endpoint_proxy_url: _Text
+    sasl_oauthbearer_jwt_retriever_class: _Text
+    sasl_oauthbearer_assertion_file: _Text
+    sasl_oauthbearer_assertion_private_key_file: _Text
+    sasl_oauthbearer_assertion_private_key_pem: _Text
+    sasl_oauthbearer_assertion_private_key_passphrase: _Text
+    sasl_oauthbearer_assertion_algorithm: _Text
+    sasl_oauthbearer_assertion_claim_iss: _Text
+    sasl_oauthbearer_assertion_claim_sub: _Text
+    sasl_oauthbearer_assertion_claim_aud: _Text
+    sasl_oauthbearer_assertion_claim_exp_seconds: _Number
+    sasl_oauthbearer_assertion_claim_nbf_seconds: _Number
+    sasl_oauthbearer_assertion_claim_jti_include: _Flag
+    sasl_oauthbearer_assertion_template_file: _Text
     sasl_oauthbearer_token_provider: _Text
     sasl_login_callback_handler_class: _Text
     sasl_oauth_token: Callable[[], _Token] | None

@@ -18,7 +18,10 @@ import pytest
 import ottla
 from ottla import errors, identities
 from ottla._internal.identities import kubernetes
+from ottla.compat.aiokafka import AIOKafkaConsumer
 from ottla.compat.confluent_kafka.admin import AdminClient
+from ottla.compat.kafka import KafkaAdminClient
+from ottla.compat.kafka.errors import KafkaConfigurationError
 from ottla.testing import MockCluster
 from tests.support.command import ottla_here
 from tests.support.identity_endpoints import (
@@ -108,6 +111,30 @@ def test_a_projected_token_works_in_every_route(
         sasl_oauth_token=identities.KubernetesServiceAccount(mounted),
     ):
         pass
+
+
+def test_a_name_works_in_the_layers_of_other_clients(trusting: MockCluster) -> None:
+    by_name: dict[str, Any] = {
+        "bootstrap_servers": trusting.bootstrap,
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "OAUTHBEARER",
+        "sasl_oauth_token_provider": "kubernetes",
+    }
+    admin = KafkaAdminClient(**by_name)
+    assert admin.list_topics() == ["orders"]
+    admin.close()
+
+    async def topics() -> set[str]:
+        consumer = AIOKafkaConsumer(**by_name)
+        await consumer.start()
+        try:
+            return await consumer.topics()
+        finally:
+            await consumer.stop()
+
+    assert asyncio.run(topics()) == {"orders"}
+    with pytest.raises(KafkaConfigurationError, match=r"sasl\.oauthbearer\.token\.provider"):
+        KafkaAdminClient(**by_name | {"sasl_oauth_token_provider": "no-such-provider"})
 
 
 def test_the_file_is_read_again_when_the_token_is_renewed(mounted: Path) -> None:
@@ -398,3 +425,50 @@ def test_the_doctor_names_the_identity_and_the_step_that_failed(
         assert finding.code == "credentials"
         assert "system:serviceaccount:shop:billing for kafka, from " in finding.summary
         assert token not in str(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts", "region"),
+    [
+        ("aws-msk-iam", ["b-1.demo.x1.c2.kafka.us-east-1.amazonaws.com:9098"], "us-east-1"),
+        ("aws-msk-iam", ["boot-x1.c2.kafka-serverless.eu-west-1.amazonaws.com:9098"], "eu-west-1"),
+        ("aws-msk-iam", ["b-1.demo.x1.c2.kafka.cn-north-1.amazonaws.com.cn:9098"], "cn-north-1"),
+        ("aws-msk-iam?region=us-west-2", ["b.x.kafka.us-east-1.amazonaws.com:1"], "us-west-2"),
+        ("aws-msk-iam", ["b.kafka.us-east-1.amazonaws.com.evil.com:1"], None),
+        ("aws-msk-iam", ["kafka1:9098"], None),
+        (
+            "aws-msk-iam",
+            ["b.kafka.us-east-1.amazonaws.com:1", "b.kafka.us-east-2.amazonaws.com:1"],
+            None,
+        ),
+    ],
+)
+def test_the_region_is_that_of_the_brokers(
+    name: str, hosts: list[str], region: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ottla._internal.identities import names
+
+    given: dict[str, str] = {}
+    _, required, optional = names._NAMED["aws-msk-iam"]
+
+    def create(**arguments: str) -> identities.KubernetesServiceAccount:
+        given.update(arguments)
+        return identities.KubernetesServiceAccount()
+
+    patched = {**names._NAMED, "aws-msk-iam": (create, required, optional)}
+    monkeypatch.setattr(names, "_NAMED", patched)
+    ottla.Client(named(name) | {"bootstrap.servers": ",".join(hosts)}, connect=False).close()
+    assert given.get("region") == region
+
+
+def test_the_namespace_is_that_of_the_address() -> None:
+    found = {"bootstrap.servers": "orders.servicebus.windows.net:9093"}
+    ottla.Client(named("azure-event-hubs") | found, connect=False).close()
+    with pytest.raises(errors.ConfigError, match=r"the argument namespace is missing"):
+        ottla.Client(named("azure-event-hubs"), connect=False)
+
+
+def test_librdkafkas_key_for_azure_names_the_identities() -> None:
+    key = "sasl.oauthbearer.metadata.authentication.type"
+    with pytest.raises(errors.ConfigError, match=r"token.provider=azure-event-hubs.*entra-id"):
+        ottla.Client({"bootstrap.servers": "kafka:1", key: "azure_imds"}, connect=False)

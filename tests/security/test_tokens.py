@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 import ottla
 from ottla import errors
@@ -125,6 +127,32 @@ def test_client_credentials_over_https(
         del config["sasl.oauthbearer.token.endpoint.allow.http"]
         write(secured.at("oidc"), topic, config)
     assert tokens.issued == before + 1
+
+
+@pytest.mark.parametrize("retriever", ["JwtBearerJwtRetriever", "ClientCredentialsJwtRetriever"])
+def test_tokens_for_an_assertion(
+    secured: SecuredKafka, tokens: TokenServer, retriever: str
+) -> None:
+    topic = f"tokens-{uuid.uuid4().hex[:8]}"
+    secured.create_topic(topic)
+    key = ec.generate_private_key(ec.SECP256R1())
+    tokens.client_key = key.public_key()
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    bearer = "sasl.oauthbearer."
+    config = endpoint(
+        tokens,
+        **secured.tls(),
+        **{
+            f"{bearer}client.credentials.client.secret": "not-the-one",
+            f"{bearer}jwt.retriever.class": retriever,
+            f"{bearer}assertion.private.key.pem": pem,
+            f"{bearer}assertion.algorithm": "ES256",
+            f"{bearer}assertion.claim.iss": CLIENT_ID,
+            f"{bearer}assertion.claim.sub": CLIENT_ID,
+            f"{bearer}assertion.claim.aud": tokens.token_url,
+        },
+    )
+    write(secured.at("oidc"), topic, config)
 
 
 def test_the_brokers_authority_is_not_the_token_endpoints(

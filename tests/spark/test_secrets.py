@@ -27,6 +27,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
 CANARY = "canary-of-user:"
 JAAS = "sasl.jaas.config"
+_PRIVATE_KEY = "sasl.oauthbearer.assertion.private.key"
+ASSERTION_KEYS = (f"{_PRIVATE_KEY}.pem", f"{_PRIVATE_KEY}.passphrase")
 KEYS = sorted(name for name, kind, *_ in config_rows() if kind == "password")
 CANARIES = {key: "canary-of-" + key.replace(".", "-") for key in KEYS}
 # They have no effect on these listeners, but are passed along all the same.
@@ -81,7 +83,7 @@ def test_register_redacts_what_spark_does_not(spark: SparkSession) -> None:
     try:
         spark.conf.unset(OPTIONS_REGEX_SETTING)
         for show in (stream_plan, sql_view):
-            assert shown(show(spark, **options)) == {"ssl.keystore.key"}
+            assert shown(show(spark, **options)) == {"ssl.keystore.key", *ASSERTION_KEYS}
         spark.conf.set(OPTIONS_REGEX_SETTING, "(?i)url|subscribe")
         ottla.spark.register(spark)
         ottla.spark.register(spark)
@@ -147,6 +149,7 @@ def test_without_register_no_plan_has_a_secret(
         assert refused >= {
             "kafka.ssl.keystore.key",
             "kafka.ssl.key.pem",
+            *(f"kafka.{key}" for key in ASSERTION_KEYS),
             "schema.registry.ssl.keystore.key",
             "schema.registry.basic.auth.user.info",
         }

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ottla.errors import ConfigError, described
@@ -68,8 +68,13 @@ def register_token_provider(provider: _Provider, *, name: str | None = None) -> 
     return provider
 
 
-def named_provider(name: str) -> Callable[[], Any]:
+def named_provider(name: str, addresses: Sequence[str] = ()) -> Callable[[], Any]:
     """Return the callable that a configuration names; the core calls this for each new client.
+
+    Args:
+        name: the name.
+        addresses: those of the cluster, as ``host:port``, from which an identity may derive an
+            argument that it was not given.
 
     Raises:
         ConfigError: the name is not allowed, or what it names cannot be imported or called. The
@@ -77,7 +82,7 @@ def named_provider(name: str) -> Callable[[], Any]:
     """
     if (registered := _registered.get(name)) is not None:
         return registered
-    if (identity := _identity(name)) is not None:
+    if (identity := _identity(name, addresses)) is not None:
         return identity
     module, _, function = name.partition(":")
     if not (_is_path(module) and _is_path(function)):
@@ -111,7 +116,7 @@ def named_provider(name: str) -> Callable[[], Any]:
     return allowed
 
 
-def _identity(name: str) -> Callable[[], Any] | None:
+def _identity(name: str, addresses: Sequence[str]) -> Callable[[], Any] | None:
     """Return the identity of that name; None if there is none."""
     # Most names are module:function, for which nothing is loaded.
     if ":" in name.partition("?")[0]:
@@ -119,7 +124,7 @@ def _identity(name: str) -> Callable[[], Any] | None:
     from ottla._internal.identities.names import named_identity
 
     try:
-        identity = named_identity(name)
+        identity = named_identity(name, addresses)
     except ConfigError as error:
         raise ConfigError(f"{_KEY}: {error}") from None
     if identity is not None and identity.needs_permission and name not in _allowed_names():

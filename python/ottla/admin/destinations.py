@@ -43,8 +43,15 @@ async def metadata(call: Call, topics: Sequence[str] | None) -> Body:
 
 
 async def broker_ids(call: Call) -> list[int]:
-    """Return the ids of all brokers, in order."""
-    return sorted(broker["node_id"] for broker in (await metadata(call, []))["brokers"])
+    """Return the ids of all brokers, in order; of controllers with ``bootstrap.controllers``."""
+    try:
+        return sorted(broker["node_id"] for broker in (await metadata(call, []))["brokers"])
+    except KafkaError as error:
+        if error.code != ErrorCode.UNSUPPORTED_VERSION:
+            raise
+    # Controllers have no metadata.
+    described = (await call.ask(Request("DescribeCluster", {}))).body
+    return sorted(broker["broker_id"] for broker in described["brokers"])
 
 
 async def from_each_broker(call: Call, api: str, body: Body) -> Results[int, Body]:

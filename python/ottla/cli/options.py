@@ -24,6 +24,7 @@ from ottla.cli.registry_keys import REGISTRY_URL, registry_key
 from ottla.cli.waiting import report_waiting
 from ottla.errors import ConfigError
 
+_SERVERS, _CONTROLLERS = "bootstrap.servers", "bootstrap.controllers"
 _PROFILE = "a profile with the address and the configuration"
 
 
@@ -45,6 +46,12 @@ def add_cluster(
     else:
         parser.set_defaults(bootstrap=None)
     parser.add_argument("-b", "--brokers", dest="brokers", help=where)
+    parser.add_argument(
+        "--bootstrap-controller",
+        dest="controllers",
+        metavar="ADDRESS",
+        help="KRaft controllers to talk to instead of brokers: host:port, or several with commas",
+    )
     parser.add_argument(
         "-X",
         "--set",
@@ -117,14 +124,20 @@ def configuration(
         # A command without a registry keeps the key, and the client refuses it.
         if registry_key(key) is None or not hasattr(arguments, "schema_registry"):
             put(given, key, value)
-    if servers := arguments.bootstrap or arguments.brokers:
-        put(given, "bootstrap.servers", servers)
+    servers, controllers = arguments.bootstrap or arguments.brokers, arguments.controllers
+    if servers and controllers:
+        raise ConfigError("--bootstrap-controller and an address of brokers: give one of them")
+    if servers or controllers:
+        _put_addresses(given, _SERVERS if servers else _CONTROLLERS, servers or controllers)
     own = keys
     if own is None:
         own = profile(arguments.profile, has_cluster=_has_cluster(given))
     config: dict[str, Any] = {k: value for k, value in own.items() if registry_key(k) is None}
     for key, value in given.items():
-        put(config, key, value)
+        if config_row_of(key) in (_SERVERS, _CONTROLLERS):
+            _put_addresses(config, key, value)
+        else:
+            put(config, key, value)
     if not _has_cluster(config):
         raise ConfigError(
             "no broker address: give BOOTSTRAP or -b (host:port), or bootstrap.servers in --config "
@@ -149,7 +162,7 @@ def registry_configuration(
         ConfigError: as ``configuration``.
     """
     given: dict[str, Any] = {}
-    names_cluster = arguments.bootstrap or arguments.brokers
+    names_cluster = arguments.bootstrap or arguments.brokers or arguments.controllers
     file = {} if arguments.config is None else read_config(arguments.config)
     for key, value in [*file.items(), *settings_of(arguments)]:
         if (name := registry_key(key)) is not None:
@@ -180,7 +193,18 @@ def settings_of(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 
 def _has_cluster(config: Mapping[str, Any]) -> bool:
-    return any(value for key, value in config.items() if config_row_of(key) == "bootstrap.servers")
+    rows = (_SERVERS, _CONTROLLERS)
+    return any(value for key, value in config.items() if config_row_of(key) in rows)
+
+
+def _put_addresses(config: dict[str, Any], key: str, value: Any) -> None:
+    """Set the addresses of brokers or controllers, and remove those of the others."""
+    row = config_row_of(key)
+    for name in [
+        name for name in config if config_row_of(name) in {_SERVERS, _CONTROLLERS} - {row}
+    ]:
+        del config[name]
+    put(config, key, value)
 
 
 def put(config: dict[str, Any], key: str, value: Any) -> None:
@@ -209,8 +233,9 @@ def connect(
 
 
 def servers_of(config: Mapping[str, Any]) -> Any:
-    """Return the bootstrap servers in a configuration from ``configuration()``."""
-    return next(config[key] for key in config if config_row_of(key) == "bootstrap.servers")
+    """Return the addresses of brokers or controllers in one from ``configuration()``."""
+    rows = (_SERVERS, _CONTROLLERS)
+    return next(value for key, value in config.items() if value and config_row_of(key) in rows)
 
 
 def read_config(path: Path) -> dict[str, Any]:

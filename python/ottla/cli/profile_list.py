@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def servers_of_profile(keys: Mapping[str, str]) -> str:
     """Return the addresses of a profile, or hide them if they contain credentials."""
-    found = (value for key, value in keys.items() if config_row_of(key) == "bootstrap.servers")
+    rows = ("bootstrap.servers", "bootstrap.controllers")
+    found = (value for key, value in keys.items() if config_row_of(key) in rows)
     servers = next(found, "")
     return "<hidden>" if "@" in servers else servers

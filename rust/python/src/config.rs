@@ -75,7 +75,7 @@ pub(crate) fn config(
             let message = "sasl_oauth_token and sasl.oauthbearer.token.provider are both set: choose one";
             return Err(errors::config(py, message));
         }
-        environment.token_provider = Some(token_callback::named_provider(py, named)?);
+        environment.token_provider = Some(token_callback::named_provider(py, named, config.addresses())?);
     }
     Ok((config, environment))
 }

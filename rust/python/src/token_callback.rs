@@ -44,11 +44,18 @@ pub(crate) fn provider(callable: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TokenPro
     Err(errors::config(callable.py(), message))
 }
 
-/// Returns the token provider that a configuration names, if this process allows it.
+/// Returns the token provider that a configuration names, if this process allows it. The addresses of the cluster may
+/// show what an argument leaves out.
 ///
 /// It is looked up immediately, so that a client that cannot work is never created.
-pub(crate) fn named_provider(py: Python<'_>, name: &str) -> PyResult<Arc<dyn TokenProvider>> {
-    let found = py.import("ottla._internal.token_providers")?.call_method1("named_provider", (name,))?;
+pub(crate) fn named_provider(
+    py: Python<'_>,
+    name: &str,
+    addresses: &[String],
+) -> PyResult<Arc<dyn TokenProvider>> {
+    let found = py
+        .import("ottla._internal.token_providers")?
+        .call_method1("named_provider", (name, addresses.to_vec()))?;
     Ok(callback(PROVIDER, &found))
 }
 

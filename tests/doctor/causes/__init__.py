@@ -10,6 +10,7 @@ from tests.doctor.causes.more_ports import MORE_PORTS
 from tests.doctor.causes.more_security import MORE_SECURITY
 from tests.doctor.causes.networks import NETWORKS
 from tests.doctor.causes.ports import PORTS
+from tests.doctor.causes.proxies import PROXIES
 from tests.doctor.causes.real_brokers import REAL_BROKERS
 from tests.doctor.causes.security import SECURITY
 from tests.doctor.causes.states import STATES
@@ -17,6 +18,7 @@ from tests.doctor.causes.states import STATES
 CAUSES: dict[str, Cause] = {
     **CLUSTERS,
     **PORTS,
+    **PROXIES,
     **NETWORKS,
     **SECURITY,
     **STATES,

@@ -83,8 +83,8 @@ MUTATIONS = [
     Mutation(
         "credentials-in-addresses-are-printed",
         "rust/client/src/config/credentials.rs",
-        "\"bootstrap.servers\" => text.contains('@')",
-        '"bootstrap.servers" => text.contains("@@")',
+        '"bootstrap.servers" | "bootstrap.controllers" => text.contains(\'@\')',
+        '"bootstrap.servers" | "bootstrap.controllers" => text.contains("@@")',
     ),
     Mutation(
         "commits-of-deleted-topics-are-repeated",

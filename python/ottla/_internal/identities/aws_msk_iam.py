@@ -34,7 +34,7 @@ class AwsMskIam(Identity):
 
     Args:
         region: the cluster's region. Default: ``AWS_REGION``, ``AWS_DEFAULT_REGION``, or the
-            profile's.
+            profile's. By name in a configuration, that of the brokers' addresses comes first.
         profile: a profile of the AWS configuration files. Default: ``AWS_PROFILE``, or the default
             one.
         role: the ARN of a role to assume with the credentials that were found. Default: none.

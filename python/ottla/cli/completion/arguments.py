@@ -161,7 +161,7 @@ def _addresses(_: argparse.Namespace, __: str, ___: _Ask) -> Iterable[str]:
         value
         for keys in read_profiles(warns=False).values()
         for key, value in keys.items()
-        if config_row_of(key) == "bootstrap.servers" and "@" not in value
+        if (config_row_of(key) or "").startswith("bootstrap.") and "@" not in value
     }
     return sorted(found)
 

@@ -44,7 +44,7 @@ def cache_file(config: Mapping[str, Any], kind: str) -> Path | None:
     secrets = {name for name, type_, *_ in config_rows() if type_ == "password"}
     known = {key: row for key in config if (row := config_row_of(key)) is not None}
     public = {row: str(config[key]) for key, row in known.items() if row not in secrets}
-    if any("@" in value for row, value in public.items() if row == "bootstrap.servers"):
+    if any("@" in value for row, value in public.items() if row.startswith("bootstrap.")):
         return None
     digest = hashlib.sha256(json.dumps([sorted(public.items()), kind]).encode()).hexdigest()
     return directory() / f"{digest[:32]}.json"

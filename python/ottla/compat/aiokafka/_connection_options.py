@@ -54,7 +54,7 @@ class ConnectionOptions:
     sasl_plain_password: str | None = field(repr=False)
     sasl_kerberos_service_name: str
     sasl_kerberos_domain_name: str | None
-    sasl_oauth_token_provider: AbstractTokenProvider | None
+    sasl_oauth_token_provider: AbstractTokenProvider | str | None
 
     def __post_init__(self) -> None:
         """Refuse what aiokafka refuses.
@@ -75,7 +75,7 @@ class ConnectionOptions:
         ):
             raise ValueError("sasl_plain_username and sasl_plain_password required for PLAIN sasl")
         if self.sasl_mechanism == "OAUTHBEARER" and not isinstance(
-            self.sasl_oauth_token_provider, AbstractTokenProvider
+            self.sasl_oauth_token_provider, (AbstractTokenProvider, str)
         ):
             raise ValueError(
                 "sasl_oauth_token_provider needs to be an AbstractTokenProvider for OAUTHBEARER"
@@ -125,7 +125,12 @@ class ConnectionOptions:
                     " host names that the client connects to"
                 )
         elif self.sasl_oauth_token_provider is not None and self.sasl_mechanism == "OAUTHBEARER":
-            config["sasl_oauth_token"] = _token_source(self.sasl_oauth_token_provider, loop)
+            provider = self.sasl_oauth_token_provider
+            if isinstance(provider, str):
+                # By name, which aiokafka does not have.
+                config["sasl_oauthbearer_token_provider"] = provider
+            else:
+                config["sasl_oauth_token"] = _token_source(provider, loop)
         else:
             config["sasl_username"] = self.sasl_plain_username
             config["sasl_password"] = self.sasl_plain_password

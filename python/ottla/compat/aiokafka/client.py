@@ -48,7 +48,8 @@ class AIOKafkaClient:
         sasl_plain_password: the password for PLAIN and SCRAM.
         sasl_kerberos_service_name: the first part of the brokers' principals.
         sasl_kerberos_domain_name: without effect.
-        sasl_oauth_token_provider: provides tokens for OAUTHBEARER.
+        sasl_oauth_token_provider: provides tokens for OAUTHBEARER; or a name, as in the key
+            ``sasl.oauthbearer.token.provider``.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class AIOKafkaClient:
         sasl_plain_password: str | None = None,
         sasl_kerberos_service_name: str = "kafka",
         sasl_kerberos_domain_name: str | None = None,
-        sasl_oauth_token_provider: AbstractTokenProvider | None = None,
+        sasl_oauth_token_provider: AbstractTokenProvider | str | None = None,
     ) -> None:
         self._loop = loop or get_running_loop()
         warn_of_api_version(api_version)

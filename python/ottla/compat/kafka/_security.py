@@ -92,7 +92,12 @@ def _sasl(config: Mapping[str, Any]) -> dict[str, Any]:
         raise KafkaConfigurationError("sasl_mechanism is required with this security_protocol")
     result: dict[str, Any] = {"sasl_mechanism": mechanism}
     if mechanism == "OAUTHBEARER":
-        result["sasl_oauth_token"] = _token(config["sasl_oauth_token_provider"])
+        provider = config["sasl_oauth_token_provider"]
+        if isinstance(provider, str):
+            # By name, which kafka-python does not have.
+            result["sasl_oauthbearer_token_provider"] = provider
+        else:
+            result["sasl_oauth_token"] = _token(provider)
     elif mechanism == "GSSAPI":
         name = config["sasl_kerberos_name"]
         service = config["sasl_kerberos_service_name"]
@@ -110,7 +115,8 @@ def _sasl(config: Mapping[str, Any]) -> dict[str, Any]:
 def _token(provider: Any) -> Callable[[], tuple[Any, ...]]:
     if not isinstance(provider, AbstractTokenProvider):
         raise KafkaConfigurationError(
-            "sasl_oauth_token_provider: expected an AbstractTokenProvider for OAUTHBEARER"
+            "sasl_oauth_token_provider: expected an AbstractTokenProvider for OAUTHBEARER, or a "
+            "name as in sasl.oauthbearer.token.provider, such as aws-msk-iam"
         )
 
     def token() -> tuple[Any, ...]:

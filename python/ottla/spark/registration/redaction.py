@@ -22,6 +22,7 @@ OPTIONS_REGEX_SETTING = "spark.sql.redaction.options.regex"
 # Options whose names do not look secret but whose values are.
 OPTION_SECRETS_REGEX = (
     r"(?i:(?:kafka|registry)[.]ssl[.](?:keystore[.]key|key[.]pem)|kafka[.]sasl[.]jaas[.]config"
+    r"|kafka[.]sasl[.]oauthbearer[.]assertion[.]private[.]key[.]p(?:em|assphrase)"
     r"|proxy[.]url|basic[.]auth[.]user[.]info|https?://[^/@]*:[^/@]*@)"
 )
 
@@ -33,7 +34,7 @@ _CLUSTER_REQUEST_REGEX_SETTING = "spark.redaction.string.regex"
 # itself.
 REQUEST_SECRETS_REGEX = (
     r'key: "(?i:(?:kafka|schema[.]registry)[.][^"]*'
-    r'(?:passwor[d]|secre[t]|jaas[.]config|keystore[.]key|key[.]pem|user[.]info|toke[n]|url))"\s*+'
+    r'(?:passwor[d]|secre[t]|jaas[.]config|keystore[.]key|key[.]pem|passphras[e]|user[.]info|toke[n]|url))"\s*+'
     r'value: "[^"\\]*+(?:\\.[^"\\]*+)*+"'
 )
 

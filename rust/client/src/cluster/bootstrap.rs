@@ -7,7 +7,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use ottla_protocol::messages::describe_cluster::{DescribeClusterBroker, DescribeClusterRequest};
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse, MetadataResponseBroker};
 use ottla_protocol::{ErrorCode, Request};
 use tokio::time::{Instant, timeout_at};
 
@@ -18,10 +19,13 @@ use crate::connection::{Connection, Settings, connect};
 use crate::endpoint::Endpoint;
 use crate::environment::Environment;
 use crate::environment::happy_eyeballs::{attempt_delay, first_success};
-use crate::error::{Error, Kind, Phase, Result};
+use crate::error::{Error, Kind, Outlook, Phase, Result};
 use crate::ip_zone::host_of;
 
-/// Parses `bootstrap.servers`.
+/// The endpoint type of controllers.
+const CONTROLLERS: i8 = 2;
+
+/// Parses `bootstrap.servers` or `bootstrap.controllers`.
 pub(crate) fn parse(servers: &[String]) -> Result<Vec<Endpoint>> {
     if servers.is_empty() {
         return Err(Error::new(
@@ -143,11 +147,14 @@ async fn bootstrap_from(
     Ok((server.clone(), connection, response))
 }
 
-/// Requests the metadata from one broker.
+/// Requests the metadata from one broker, or what a controller knows of it.
 pub(crate) async fn request_metadata(
     connection: &Connection,
     request: &MetadataRequest,
 ) -> Result<MetadataResponse> {
+    if connection.has_controller() {
+        return describe_controllers(connection).await;
+    }
     let version = connection.version::<MetadataRequest>(i16::MAX)?;
     let response =
         connection.request(request, version).await.map_err(|error| error.phase(Phase::Metadata))?;
@@ -156,6 +163,41 @@ pub(crate) async fn request_metadata(
         Ok(()) => Ok(response),
         Err(code) => Err(Error::from_code(code).api(MetadataRequest::API).address(connection.address())),
     }
+}
+
+/// Requests the controllers of the cluster from one of them (KIP-919), as metadata without topics.
+async fn describe_controllers(connection: &Connection) -> Result<MetadataResponse> {
+    const SINCE: i16 = 1;
+    let request = DescribeClusterRequest { endpoint_type: CONTROLLERS, ..Default::default() };
+    let version = connection.version::<DescribeClusterRequest>(i16::MAX)?;
+    let failed = |error: Error| error.phase(Phase::Metadata).address(connection.address());
+    if version < SINCE {
+        let message = "bootstrap.controllers needs Kafka 3.7: use bootstrap.servers";
+        return Err(failed(Error::with_code(ErrorCode::UnsupportedVersion, message)));
+    }
+    let response =
+        connection.request(&request, version).await.map_err(|error| error.phase(Phase::Metadata))?;
+    connection.throttle(response.throttle_time_ms);
+    match ErrorCode::from(response.error_code) {
+        ErrorCode::None => {}
+        code @ ErrorCode::MismatchedEndpointType => {
+            let message = "this is the port of a broker: use bootstrap.servers, or a controller's address in bootstrap.controllers";
+            return Err(failed(Error::with_code(code, message).with_outlook(Outlook::Permanent)));
+        }
+        code => return Err(failed(Error::from_code(code).api(DescribeClusterRequest::API))),
+    }
+    let controller = |found: DescribeClusterBroker| MetadataResponseBroker {
+        node_id: found.broker_id,
+        host: found.host,
+        port: found.port,
+        rack: found.rack,
+    };
+    Ok(MetadataResponse {
+        brokers: response.brokers.into_iter().map(controller).collect(),
+        cluster_id: Some(response.cluster_id),
+        controller_id: response.controller_id,
+        ..Default::default()
+    })
 }
 
 /// Appends a hint to run the doctor, unless the credentials were refused: the network is fine then.

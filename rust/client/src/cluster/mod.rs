@@ -103,7 +103,7 @@ impl Client {
         let backoff = config.connect_backoff();
         let metadata = Cache::new(config.metadata_max_idle);
         let inner = Inner {
-            servers: parse(&config.bootstrap_servers)?,
+            servers: parse(config.addresses())?,
             bootstrap_attempts: Arc::default(),
             pool: Pool::new(settings.clone(), backoff, environment.clone(), metadata.events().clone()),
             metadata,
@@ -285,6 +285,11 @@ impl Client {
     /// The connection for a route, of the given role.
     pub async fn connection_as(&self, role: ConnectionRole, route: Route<'_>) -> Result<Arc<Connection>> {
         self.check_open()?;
+        let route = match route {
+            // Other controllers do not serve everything.
+            Route::Any if self.inner.config.has_controllers() => Route::Controller,
+            route => route,
+        };
         let mut snapshot = self.inner.metadata.snapshot();
         if snapshot.brokers.is_empty() && matches!(route, Route::Any | Route::Controller) {
             // The first use of a client that has not connected. Without its type, which would be a part of each future

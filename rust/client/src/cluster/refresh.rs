@@ -13,10 +13,11 @@ use tokio::time::{Duration, Instant, timeout};
 use crate::cluster::Client;
 use crate::cluster::bootstrap::{bootstrap, request_metadata};
 use crate::config::MetadataRecovery;
-use crate::connection::{ConnectionRole, Owner};
+use crate::connection::{Connection, ConnectionRole, Owner};
 use crate::environment::happy_eyeballs::first_success;
 use crate::error::{Error, Kind, Phase, Result};
 use crate::metadata::{RefreshPermit, Snapshot, TopicSelector};
+use crate::printable::printable;
 
 /// How long to wait for a broker's metadata before asking the next one too. The response comes after
 /// those to earlier requests on the connection, which may be long polls.
@@ -36,6 +37,12 @@ impl Client {
         deadline: Option<Instant>,
     ) -> Result<Arc<Snapshot>> {
         self.check_open()?;
+        if self.config().has_controllers() && !matches!(selector, TopicSelector::Tracked) {
+            return Err(Error::new(
+                Kind::Config,
+                "bootstrap.controllers: controllers do not describe topics; use bootstrap.servers",
+            ));
+        }
         let metadata = &self.inner.metadata;
         let attempt = match metadata.refresh_permit(stale, selector).await {
             RefreshPermit::Granted(attempt) => attempt,
@@ -59,13 +66,49 @@ impl Client {
                 return Err(error);
             }
         };
+        let before = self.snapshot();
         let snapshot = metadata.process_response(response, all_topics, selector);
+        if let (Some(before), Some(after)) = (&before.cluster_id, &snapshot.cluster_id)
+            && before != after
+        {
+            let after = printable(after);
+            tracing::warn!(target: "ottla.metadata", "the addresses lead to cluster {after} now, and not to {before} any more");
+        }
+        let expected = snapshot.cluster_id.as_deref().filter(|_| self.checks_cluster());
+        self.inner.pool.expect_cluster(expected);
         tracing::debug!(target: "ottla.metadata", generation = snapshot.generation, brokers = snapshot.brokers.len(), "refreshed");
         self.inner.bootstrap_attempts.found();
         self.inner.pool.retain(|broker| snapshot.brokers.contains_key(&broker));
         self.start_refresher();
         attempt.succeed(snapshot.generation, all_topics);
         Ok(snapshot)
+    }
+
+    /// Whether brokers are checked to belong to the cluster: without another bootstrap, a wrong address would stay wrong.
+    fn checks_cluster(&self) -> bool {
+        let config = &self.inner.config;
+        config.metadata_cluster_check && config.metadata_recovery == MetadataRecovery::Rebootstrap
+    }
+
+    /// Refuses the metadata of a known broker if it is of another cluster, as of one that has its address now.
+    fn check_cluster(
+        &self,
+        snapshot: &Snapshot,
+        connection: &Connection,
+        response: &MetadataResponse,
+    ) -> Result<()> {
+        let (Some(known), Some(found)) = (&snapshot.cluster_id, &response.cluster_id) else { return Ok(()) };
+        if known == found || !self.checks_cluster() {
+            return Ok(());
+        }
+        let address = connection.address();
+        let message = format!(
+            "the broker at this address belongs to cluster {}, not to {known}: the address leads to another cluster now, or the broker's advertised.listeners is wrong",
+            printable(found)
+        );
+        // The connection is to that cluster as well.
+        connection.close();
+        Err(Error::new(Kind::Connection, message).phase(Phase::Metadata).address(address))
     }
 
     /// Requests the metadata from the least busy connected broker, then from the other known brokers,
@@ -82,16 +125,19 @@ impl Client {
         let idle = inner.pool.least_busy().map(|(broker, _)| broker);
         brokers.sort_by_key(|broker| Some(broker.id) != idle);
         let rebootstrap = AtomicBool::new(false);
-        let rebootstrap = &rebootstrap;
+        let (rebootstrap, known) = (&rebootstrap, &*snapshot);
         let fetching = first_success(brokers, ATTEMPT_DELAY, |broker| async move {
             if rebootstrap.load(Ordering::Relaxed) {
                 return Err(Error::from_code(ErrorCode::RebootstrapRequired));
             }
             let requesting = async {
                 let shared = (ConnectionRole::Data, Owner::CLIENT);
-                request_metadata(&*inner.pool.get(broker.id, shared, &broker.endpoint).await?, request).await
+                let connection = inner.pool.get(broker.id, shared, &broker.endpoint).await?;
+                let response = request_metadata(&connection, request).await?;
+                self.check_cluster(known, &connection, &response)?;
+                Ok(response)
             };
-            requesting.await.inspect_err(|error| {
+            requesting.await.inspect_err(|error: &Error| {
                 if error.code() == Some(ErrorCode::RebootstrapRequired) {
                     rebootstrap.store(true, Ordering::Relaxed);
                 }

@@ -5,12 +5,12 @@
 
 use super::Value;
 
+const ADDRESSES: &str = "write host:port alone, and set sasl.username and sasl.password, with sasl.mechanism and security.protocol";
+
 /// The keys with addresses, and what to set in place of credentials in them.
-const KEYS: [(&str, &str); 2] = [
-    (
-        "bootstrap.servers",
-        "write host:port alone, and set sasl.username and sasl.password, with sasl.mechanism and security.protocol",
-    ),
+const KEYS: [(&str, &str); 3] = [
+    ("bootstrap.servers", ADDRESSES),
+    ("bootstrap.controllers", ADDRESSES),
     (
         "sasl.oauthbearer.token.endpoint.url",
         "write https://host/path without user and password, and set sasl.oauthbearer.client.credentials.client.id and sasl.oauthbearer.client.credentials.client.secret",
@@ -22,7 +22,7 @@ pub(super) fn refusal(row: &str, value: &Value) -> Option<String> {
     let (key, instead) = KEYS.iter().find(|(key, _)| *key == row)?;
     let has_credentials = |text: &String| match *key {
         // A password may contain the comma that separates the addresses, so that they are not split first.
-        "bootstrap.servers" => text.contains('@'),
+        "bootstrap.servers" | "bootstrap.controllers" => text.contains('@'),
         _ => authority(text).contains('@'),
     };
     let contains = match value {

@@ -161,9 +161,35 @@ impl Config {
         Err(Error::new(Kind::Config, format!("transactional.id: {why}")))
     }
 
+    /// Whether the client talks to KRaft controllers and not to brokers (KIP-919).
+    #[must_use]
+    pub fn has_controllers(&self) -> bool {
+        !self.bootstrap_controllers.is_empty()
+    }
+
+    /// The addresses to bootstrap from: of brokers or of controllers.
+    #[must_use]
+    pub fn addresses(&self) -> &[String] {
+        if self.has_controllers() { &self.bootstrap_controllers } else { &self.bootstrap_servers }
+    }
+
+    /// Refuses controllers to what needs brokers.
+    pub fn check_brokers(&self, what: &str) -> Result<()> {
+        match self.has_controllers() {
+            false => Ok(()),
+            true => Err(Error::new(
+                Kind::Config,
+                format!("bootstrap.controllers: {what} needs brokers: use bootstrap.servers"),
+            )),
+        }
+    }
+
     /// Checks combinations of keys.
     fn check(&self) -> Result<()> {
         let invalid = |message: String| Err(Error::new(Kind::Config, message));
+        if self.has_controllers() && !self.bootstrap_servers.is_empty() {
+            return invalid("you cannot set both bootstrap.servers and bootstrap.controllers".to_owned());
+        }
         if self.enable_idempotence
             && let Some(why) = self.idempotence_conflict()
         {
@@ -208,7 +234,7 @@ impl Config {
     fn warn_about_plaintext(&self) {
         let mechanism = self.sasl_mechanism.as_str();
         let is_readable = matches!(mechanism, "PLAIN" | "OAUTHBEARER");
-        let leaves_host = self.bootstrap_servers.iter().any(|server| !is_loopback(server));
+        let leaves_host = self.addresses().iter().any(|server| !is_loopback(server));
         if self.security_protocol == SecurityProtocol::SaslPlaintext && is_readable && leaves_host {
             tracing::warn!(
                 target: "ottla.config",

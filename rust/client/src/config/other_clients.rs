@@ -140,7 +140,11 @@ const REVOKED: &str = "leave it out: revocation lists are not supported";
 const SERIALIZER: &str = "pass key_serializer or value_serializer to the producer as a keyword argument";
 const DESERIALIZER: &str =
     "pass key_deserializer or value_deserializer to the consumer as a keyword argument";
-const ASSERTIONS: &str = "leave it out: the token endpoint is used with a client id and secret; for other grants, pass the keyword argument sasl_oauth_token";
+const RETRIEVER: &str = "sasl.oauthbearer.jwt.retriever.class";
+const GRANTS: &[(&str, &str)] = &[
+    ("client_credentials", "ClientCredentialsJwtRetriever"),
+    ("urn:ietf:params:oauth:grant-type:jwt-bearer", "JwtBearerJwtRetriever"),
+];
 
 macro_rules! other_client_keys {
     ($($client:literal: { $($name:literal => $mapping:expr;)* })*) => {
@@ -223,13 +227,9 @@ other_client_keys! {
         "sasl.oauthbearer.client.id" => Alias("sasl.oauthbearer.client.credentials.client.id");
         "sasl.oauthbearer.client.secret" => Alias("sasl.oauthbearer.client.credentials.client.secret");
         "sasl.oauthbearer.extensions" => Unsupported("pass the keyword argument sasl_oauth_token, a callable that returns (token, expiry, extensions)");
-        "sasl.oauthbearer.grant.type" => FixedTo(&["client_credentials"], ASSERTIONS);
-        "sasl.oauthbearer.assertion.algorithm" => Unsupported(ASSERTIONS);
-        "sasl.oauthbearer.assertion.private.key.file" => Unsupported(ASSERTIONS);
-        "sasl.oauthbearer.assertion.private.key.passphrase" => Unsupported(ASSERTIONS);
-        "sasl.oauthbearer.assertion.private.key.pem" => Unsupported(ASSERTIONS);
-        "sasl.oauthbearer.assertion.file" => Unsupported(ASSERTIONS);
-        "sasl.oauthbearer.metadata.authentication.type" => FixedTo(&["none"], ASSERTIONS);
+        "sasl.oauthbearer.grant.type" => Translated(RETRIEVER, GRANTS);
+        "sasl.oauthbearer.assertion.jwt.template.file" => Alias("sasl.oauthbearer.assertion.template.file");
+        "sasl.oauthbearer.metadata.authentication.type" => FixedTo(&["none"], "for azure_imds, set sasl.oauthbearer.token.provider=azure-event-hubs?namespace=…, or entra-id?audience=… for other brokers, without sasl.oauthbearer.token.endpoint.url and sasl.oauthbearer.config");
         "group.protocol.type" => FixedTo(&["consumer"], "leave it out: consumers only join groups of this type");
         "coordinator.query.interval.ms" => Unsupported("leave it out: a coordinator that has moved is looked up immediately");
         "enable.auto.offset.store" => FixedTo(&["true"], "use enable.auto.commit=false, and commit(record) once a record is processed");
@@ -306,7 +306,7 @@ other_client_keys! {
         "ssl_crlfile" => Unsupported(REVOKED);
         "ssl_ciphers" => Unsupported(CIPHERS);
         "socket_options" => Unsupported("use send.buffer.bytes and receive.buffer.bytes; TCP_NODELAY and keep-alives are on");
-        "socks5_proxy" => Unsupported("leave it out: proxies are not supported");
+        "socks5_proxy" => Unsupported("use proxy.url, as socks5h://host:port");
         "sock_chunk_bytes" => Unsupported(PARTS_OF_CLIENT);
         "sock_chunk_buffer_count" => Unsupported(PARTS_OF_CLIENT);
         "wakeup_timeout_ms" => Unsupported(PARTS_OF_CLIENT);

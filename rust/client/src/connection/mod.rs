@@ -229,7 +229,12 @@ impl Connection {
     /// The version of `R` to use with this broker: the highest stable one that both sides support, at
     /// most `max`.
     pub fn version<R: Request>(&self, max: i16) -> Result<i16> {
-        versions::negotiate::<R>(&self.apis, max, self.address())
+        versions::negotiate::<R>(&self.apis, max, self.address(), self.has_controller())
+    }
+
+    /// Whether the peer was said to be a KRaft controller.
+    pub(crate) fn has_controller(&self) -> bool {
+        self.settings.has_controllers
     }
 
     /// Sends a request in `version` and waits for the response.

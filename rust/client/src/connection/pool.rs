@@ -16,6 +16,7 @@ use parking_lot::RwLock;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
+use super::settings::ExpectedPeer;
 use super::{Connection, ConnectionRole, Owner, Settings, SetupProgress, Status, connect};
 use crate::connection::pool_slot::{ConnectOutcome, PoolKey, PoolSlot, RunningAttempt};
 use crate::connection::unreachable_brokers::UnreachableBroker;
@@ -46,6 +47,8 @@ pub struct Pool {
     events: broadcast::Sender<Event>,
     lost: Arc<Notify>,
     closed: AtomicBool,
+    /// The id of the cluster whose brokers are connected to; `None` if it is unknown or not checked.
+    cluster_id: RwLock<Option<Arc<str>>>,
 }
 
 impl Pool {
@@ -66,6 +69,14 @@ impl Pool {
             events,
             lost: Arc::default(),
             closed,
+            cluster_id: RwLock::default(),
+        }
+    }
+
+    /// Expects brokers of this cluster from now on (KIP-1242).
+    pub(crate) fn expect_cluster(&self, id: Option<&str>) {
+        if self.cluster_id.read().as_deref() != id {
+            *self.cluster_id.write() = id.map(Arc::from);
         }
     }
 
@@ -153,7 +164,7 @@ impl Pool {
         let (sender, receiver) = watch::channel(None);
         // Weak, so that an attempt does not keep its slot alive.
         let weak = Arc::downgrade(slot);
-        let settings = self.settings_after(attempts.failures);
+        let settings = self.settings_after(broker, attempts.failures);
         let progress = settings.progress.clone();
         let (endpoint, environment) = (endpoint.clone(), self.environment.clone());
         let (not_before, backoff) = (attempts.not_before, self.backoff);
@@ -208,8 +219,10 @@ impl Pool {
 
     /// The settings for an attempt after `failures` consecutive failures: each attempt has more time
     /// than the one before (KIP-601), so that a slow network does not fail for ever.
-    fn settings_after(&self, failures: u32) -> Settings {
+    fn settings_after(&self, broker: i32, failures: u32) -> Settings {
         let mut settings = self.settings.for_attempt(SetupProgress::default());
+        let cluster_id = self.cluster_id.read().clone();
+        settings.expected = cluster_id.map(|cluster_id| ExpectedPeer { cluster_id, node_id: broker });
         if failures > 0 {
             let first = settings.setup_timeout;
             let growing = Backoff { first, max: settings.setup_timeout_max.max(first) };

@@ -35,8 +35,19 @@ pub struct Settings {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) failures: Arc<PersistentFailures>,
     pub(crate) features: Arc<FinalizedFeatures>,
+    /// Whether the peers are KRaft controllers and not brokers.
+    pub(crate) has_controllers: bool,
+    /// The broker that should respond; `None` if any may.
+    pub(super) expected: Option<ExpectedPeer>,
     /// The first bootstrap server, to suggest as the argument of `ottla doctor`.
     pub(super) bootstrap: Arc<str>,
+}
+
+/// The broker that a connection should lead to (KIP-1242).
+#[derive(Debug, Clone)]
+pub(super) struct ExpectedPeer {
+    pub(super) cluster_id: Arc<str>,
+    pub(super) node_id: i32,
 }
 
 impl Settings {
@@ -72,7 +83,9 @@ impl TryFrom<&Config> for Settings {
             metrics: Arc::new(Metrics::from(config)),
             failures: Arc::default(),
             features: Arc::default(),
-            bootstrap: config.bootstrap_servers.first().map(String::as_str).unwrap_or_default().into(),
+            expected: None,
+            has_controllers: config.has_controllers(),
+            bootstrap: config.addresses().first().map(String::as_str).unwrap_or_default().into(),
         })
     }
 }

@@ -16,6 +16,7 @@ use tokio::io::AsyncWriteExt;
 use super::authenticate::{self, SaslChannel, SaslInfo};
 use super::frames::{FrameError, FrameReader};
 use super::io::closed_by_peer;
+use super::settings::ExpectedPeer;
 use super::transport_error::transport_error;
 use super::{ApiRange, Settings, versions};
 use crate::endpoint::Endpoint;
@@ -84,6 +85,15 @@ pub(crate) async fn open_stream(
     let mut setup = ConnectionSetup::tcp(endpoint, address, settings, environment).await?;
     setup.proxy().await?;
     setup.stream.take().ok_or_else(|| setup.closed_error(Phase::Tcp))
+}
+
+/// The error for an address at which another broker, or one of another cluster, responds (KIP-1242).
+fn misrouted(expected: &ExpectedPeer) -> Error {
+    let ExpectedPeer { cluster_id, node_id } = expected;
+    let message = format!(
+        "the broker at this address says that it is not broker {node_id} of cluster {cluster_id}, which has advertised it: the address leads to another broker or cluster now, or the broker's advertised.listeners is wrong"
+    );
+    Error::with_code(ErrorCode::RebootstrapRequired, message).as_kind(Kind::Connection)
 }
 
 /// A connection that is being set up. Sends one request at a time.
@@ -225,7 +235,11 @@ impl ConnectionSetup {
             response = self.request_api_versions(version).await?;
         }
         if let Err(code) = ErrorCode::from(response.error_code).ok() {
-            return Err(Error::from_code(code).phase(Phase::ApiVersions).address(&self.name));
+            let error = match (&self.settings.expected, code) {
+                (Some(expected), ErrorCode::RebootstrapRequired) => misrouted(expected),
+                _ => Error::from_code(code),
+            };
+            return Err(error.phase(Phase::ApiVersions).address(&self.name));
         }
         let known = |api: &ApiVersion| {
             let key = ApiKey::try_from(api.api_key).ok()?;
@@ -242,7 +256,11 @@ impl ConnectionSetup {
     }
 
     async fn request_api_versions(&mut self, version: i16) -> Result<ApiVersionsResponse> {
-        let mut r = self.exchange(&versions::api_versions_request(), version, 0, Phase::ApiVersions).await?;
+        let mut request = versions::api_versions_request();
+        if let Some(ExpectedPeer { cluster_id, node_id }) = &self.settings.expected {
+            (request.cluster_id, request.node_id) = (Some(cluster_id.to_string()), *node_id);
+        }
+        let mut r = self.exchange(&request, version, 0, Phase::ApiVersions).await?;
         // A broker that does not support the version responds in version 0, which starts with the error
         // code as every version does.
         let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
@@ -348,7 +366,8 @@ impl SaslChannel for ConnectionSetup {
 
     async fn send<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
         let version =
-            versions::negotiate::<R>(&self.apis, i16::MAX, &self.name).map_err(|e| e.phase(Phase::Sasl))?;
+            versions::negotiate::<R>(&self.apis, i16::MAX, &self.name, self.settings.has_controllers)
+                .map_err(|e| e.phase(Phase::Sasl))?;
         let header_version = R::API.response_header_version(version);
         let mut r = self.exchange(request, version, header_version, Phase::Sasl).await?;
         <R::Response as Message>::decode(&mut r, version)

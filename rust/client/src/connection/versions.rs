@@ -26,12 +26,24 @@ pub(crate) fn api_versions_request() -> ApiVersionsRequest {
 }
 
 /// The version of `R` to use: the highest stable one that both sides support, at most `max`.
-pub(super) fn negotiate<R: Request>(apis: &[ApiRange], max: i16, address: &str) -> Result<i16> {
+pub(super) fn negotiate<R: Request>(
+    apis: &[ApiRange],
+    max: i16,
+    address: &str,
+    has_controllers: bool,
+) -> Result<i16> {
     let range = apis.iter().find(|range| range.api == R::API);
     let version = range.and_then(|range| R::API.negotiate(range.min, range.max.min(max)));
     version.ok_or_else(|| {
+        if has_controllers && range.is_none() {
+            let message = format!(
+                "controllers do not support {}: use bootstrap.servers instead of bootstrap.controllers",
+                R::API.name()
+            );
+            return Error::with_code(ErrorCode::UnsupportedVersion, message).address(address);
+        }
         if is_controller(apis) {
-            let message = "this is the port of a KRaft controller, not of a broker: use the address of a broker's listener (listeners, advertised.listeners)";
+            let message = "this is the port of a KRaft controller, not of a broker: use the address of a broker's listener (listeners, advertised.listeners), or bootstrap.controllers for an Admin";
             return Error::new(Kind::Broker, message).address(address);
         }
         let (low, high) = R::API.versions();

@@ -110,7 +110,8 @@ pub async fn examine_with_progress(
     progress: Option<UnboundedSender<Progress>>,
 ) -> Result<Facts> {
     let started = Instant::now();
-    let servers = parse(&config.bootstrap_servers)?;
+    config.check_brokers("the doctor")?;
+    let servers = parse(config.addresses())?;
     let mut settings = Settings::try_from(&config)?;
     // The report covers persistent failures.
     settings.failures = Arc::new(PersistentFailures::unreported());

@@ -104,6 +104,9 @@ pub struct Environment {
     pub network: Arc<dyn Network>,
     /// The application's source of OAUTHBEARER tokens.
     pub token_provider: Option<Arc<dyn TokenProvider>>,
+    /// The files that OAUTHBEARER may use for assertions, with commas between them; if `None`, those in the
+    /// process's environment.
+    assertion_files: Option<Arc<str>>,
     random: Arc<Mutex<fastrand::Rng>>,
 }
 
@@ -116,7 +119,24 @@ impl Default for Environment {
 impl Environment {
     /// Creates an environment without a token provider.
     pub fn new(network: Arc<dyn Network>, random: fastrand::Rng) -> Self {
-        Self { network, token_provider: None, random: Arc::new(Mutex::new(random)) }
+        Self { network, token_provider: None, assertion_files: None, random: Arc::new(Mutex::new(random)) }
+    }
+
+    /// Returns the same environment with these files that OAUTHBEARER may use for assertions, with commas between
+    /// them, instead of those in the variable `OTTLA_ASSERTION_FILES`.
+    #[must_use]
+    pub fn with_assertion_files(self, files: &str) -> Self {
+        Self { assertion_files: Some(files.into()), ..self }
+    }
+
+    /// Whether OAUTHBEARER may use this file for assertions.
+    pub(crate) fn permits_assertion_file(&self, file: &str) -> bool {
+        let lists = |files: &str| files.split(',').any(|listed| !file.is_empty() && listed.trim() == file);
+        match &self.assertion_files {
+            Some(files) => lists(files),
+            // Read each time: an application may set it before it creates a client.
+            None => std::env::var("OTTLA_ASSERTION_FILES").is_ok_and(|files| lists(&files)),
+        }
     }
 
     /// Returns the same environment with a token provider.

@@ -8,9 +8,12 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderName, HeaderValue,
+    USER_AGENT,
+};
 #[cfg(feature = "arrow")]
-use hyper::header::{HeaderMap, HeaderName, LOCATION, RETRY_AFTER};
+use hyper::header::{LOCATION, RETRY_AFTER};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::task::JoinSet;
@@ -147,6 +150,7 @@ fn build(
 
 async fn read(response: Response<Incoming>, max_body: usize) -> Result<HttpResponse, Failure> {
     let status = response.status().as_u16();
+    let date = text(response.headers(), &DATE).and_then(|date| httpdate::parse_http_date(date).ok());
     #[cfg(feature = "arrow")]
     let headers = response.headers().clone();
     let body = Limited::new(response.into_body(), max_body).collect().await.map_err(|error| {
@@ -159,6 +163,7 @@ async fn read(response: Response<Incoming>, max_body: usize) -> Result<HttpRespo
     })?;
     Ok(HttpResponse {
         status,
+        date,
         #[cfg(feature = "arrow")]
         content_type: text(&headers, &CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase(),
         #[cfg(feature = "arrow")]
@@ -170,7 +175,6 @@ async fn read(response: Response<Incoming>, max_body: usize) -> Result<HttpRespo
     })
 }
 
-#[cfg(feature = "arrow")]
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }

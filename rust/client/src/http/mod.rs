@@ -15,6 +15,7 @@ mod exchange;
 mod tests;
 
 use std::fmt;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use hyper::{Method, Uri};
@@ -103,6 +104,8 @@ pub(crate) struct HttpRequest<'a> {
 #[derive(Debug)]
 pub(crate) struct HttpResponse {
     pub(crate) status: u16,
+    /// The server's clock (`Date`).
+    pub(crate) date: Option<SystemTime>,
     #[cfg(feature = "arrow")]
     pub(crate) content_type: String,
     /// The time that the server asks to wait (`Retry-After` in seconds).

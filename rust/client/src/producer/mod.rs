@@ -140,6 +140,7 @@ impl Producer {
     }
 
     fn create(client: Client, transactional_id: Option<TransactionalId>) -> Result<Self> {
+        client.config().check_brokers("a producer")?;
         // Report a wrong level now and not with the first batch.
         compressor(client.config())?;
         let accumulator = Accumulator::new(client.config(), transactional_id);

@@ -126,7 +126,10 @@ impl Operation {
         self.client.list_offsets_each(wanted, read_committed, left).await
     }
 
-    async fn send_one(&self, request: UntypedRequest) -> Result<UntypedResponse> {
+    async fn send_one(&self, mut request: UntypedRequest) -> Result<UntypedResponse> {
+        if request.api == ApiKey::DescribeCluster && self.client.config().has_controllers() {
+            request.bodies.iter_mut().for_each(ask_for_controllers);
+        }
         let UntypedRequest { to, changes, .. } = request;
         let client = &self.client;
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -201,6 +204,13 @@ pub fn with_broker_message(error: Error, message: Option<&str>) -> Error {
 
 fn unfinished() -> Error {
     Error::new(Kind::Internal, "a request did not finish")
+}
+
+/// Makes a DescribeCluster request one for the controllers (KIP-919).
+fn ask_for_controllers(body: &mut Value) {
+    if let Value::Object(fields) = body {
+        fields.push(("endpoint_type".into(), Some(Value::Int(2))));
+    }
 }
 
 fn throttle_time(response: &Value) -> i32 {

@@ -80,8 +80,19 @@ pub(super) fn certificates(key: &str, text: &str) -> Result<Vec<CertificateDer<'
     Ok(decoded)
 }
 
+/// The password of an encrypted private key, with the configuration key that sets it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyPassword<'a> {
+    pub(super) key: &'static str,
+    pub(super) value: &'a Secret,
+}
+
 /// Parses the private key in a text and decrypts it if necessary.
-pub(super) fn private_key(key: &str, text: &str, password: &Secret) -> Result<PrivateKeyDer<'static>> {
+pub(super) fn private_key(
+    key: &str,
+    text: &str,
+    password: KeyPassword<'_>,
+) -> Result<PrivateKeyDer<'static>> {
     let found = blocks(text);
     let Some(block) = found.iter().find(|block| KEY_KINDS.contains(&block.kind)) else {
         return Err(config_error(format!(
@@ -103,10 +114,11 @@ pub(super) fn private_key(key: &str, text: &str, password: &Secret) -> Result<Pr
     })
 }
 
-fn decrypt(key: &str, content: &[u8], password: &Secret) -> Result<PrivateKeyDer<'static>> {
+fn decrypt(key: &str, content: &[u8], password: KeyPassword<'_>) -> Result<PrivateKeyDer<'static>> {
+    let KeyPassword { key: password_key, value: password } = password;
     if password.is_empty() {
         return Err(config_error(format!(
-            "{key}: the private key is encrypted: set ssl.key.password to its password"
+            "{key}: the private key is encrypted: set {password_key} to its password"
         )));
     }
     let unsupported = |_| {
@@ -116,7 +128,7 @@ fn decrypt(key: &str, content: &[u8], password: &Secret) -> Result<PrivateKeyDer
     };
     let encrypted = EncryptedPrivateKeyInfoRef::try_from(content).map_err(unsupported)?;
     let plain = encrypted.decrypt(password.expose()).map_err(|_| {
-        config_error(format!("{key}: the private key cannot be decrypted: is ssl.key.password right?"))
+        config_error(format!("{key}: the private key cannot be decrypted: is {password_key} right?"))
     })?;
     Ok(PrivatePkcs8KeyDer::from(plain.as_bytes().to_vec()).into())
 }

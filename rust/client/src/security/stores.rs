@@ -8,6 +8,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{InconsistentKeys, RootCertStore};
 use zeroize::Zeroizing;
 
+use super::pem::KeyPassword;
 use super::pkcs12::{StoreFile, is_der};
 use super::{Secret, config_error, java_stores, pem};
 use crate::config::Config;
@@ -155,6 +156,7 @@ fn key_pair(config: &Config, pkcs12: Option<&[u8]>) -> Result<Option<KeyPair>> {
     let [has_files, has_texts] =
         [files.iter().any(|file| !file.is_empty()), texts.iter().any(|text| !text.is_empty())];
     let password = &config.ssl_key_password;
+    let key_password = KeyPassword { key: "ssl.key.password", value: password };
     if u8::from(!location.is_empty()) + u8::from(has_files) + u8::from(has_texts) > 1 {
         return Err(config_error(format!(
             "{ONE_FILE}, {} and {}, and {} and {} exclude each other: choose one",
@@ -177,7 +179,7 @@ fn key_pair(config: &Config, pkcs12: Option<&[u8]>) -> Result<Option<KeyPair>> {
     if !location.is_empty() {
         let text = pem::read_file(ONE_FILE, location)?;
         let (chain, key) =
-            (pem::certificates(ONE_FILE, &text)?, pem::private_key(ONE_FILE, &text, password)?);
+            (pem::certificates(ONE_FILE, &text)?, pem::private_key(ONE_FILE, &text, key_password)?);
         return Ok(Some(KeyPair { chain: (ONE_FILE, chain), key: (ONE_FILE, key) }));
     }
     if has_files {
@@ -185,14 +187,14 @@ fn key_pair(config: &Config, pkcs12: Option<&[u8]>) -> Result<Option<KeyPair>> {
             return incomplete(FILES);
         }
         let chain = pem::certificates(FILES[0], &pem::read_file(FILES[0], files[0])?)?;
-        let key = pem::private_key(FILES[1], &pem::read_file(FILES[1], files[1])?, password)?;
+        let key = pem::private_key(FILES[1], &pem::read_file(FILES[1], files[1])?, key_password)?;
         return Ok(Some(KeyPair { chain: (FILES[0], chain), key: (FILES[1], key) }));
     }
     match texts.map(str::is_empty) {
         [true, true] => Ok(None),
         [false, false] => {
             let chain = pem::certificates(TEXTS[0], texts[0])?;
-            let key = pem::private_key(TEXTS[1], texts[1], password)?;
+            let key = pem::private_key(TEXTS[1], texts[1], key_password)?;
             Ok(Some(KeyPair { chain: (TEXTS[0], chain), key: (TEXTS[1], key) }))
         }
         _ => incomplete(TEXTS),

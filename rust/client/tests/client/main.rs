@@ -53,6 +53,7 @@ mod list_offsets;
 mod malformed_records;
 mod metadata;
 mod metadata_scale;
+mod misrouted;
 mod offsets;
 mod offsets_incomplete;
 mod partitioner;

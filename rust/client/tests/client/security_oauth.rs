@@ -310,3 +310,29 @@ fn missing_and_unsafe_keys_are_errors_before_connecting() {
     assert!(config_error(&[(URL, "https://idp/token"), other]).contains("client.id"));
     assert!(config_error(&[secret, other]).contains("sasl.oauthbearer.client.secret are two names"));
 }
+
+#[test]
+fn files_of_assertions_are_used_only_if_the_environment_lists_them() {
+    let file = std::env::temp_dir().join(format!("ottla-assertion-{}.pem", std::process::id()));
+    std::fs::write(&file, rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap();
+    let path = file.to_str().unwrap();
+    let made = |listed: &str| {
+        let pairs = [
+            BEARER[0],
+            BEARER[1],
+            ("sasl.oauthbearer.token.endpoint.url", "https://idp/token"),
+            ("sasl.oauthbearer.assertion.claim.iss", "me"),
+            ("sasl.oauthbearer.assertion.algorithm", "ES256"),
+            ("sasl.oauthbearer.assertion.private.key.file", path),
+        ];
+        let environment = Environment::default().with_assertion_files(listed);
+        Client::new(config("localhost:9092", &pairs), environment)
+    };
+    made(&format!("/elsewhere, {path}")).expect("permitted");
+    for listed in ["", "/elsewhere", &path[..path.len() - 1]] {
+        let error = made(listed).expect_err("not permitted");
+        assert_eq!(error.kind(), Kind::Config, "{error}");
+        assert!(error.message().contains("OTTLA_ASSERTION_FILES"), "{error}");
+    }
+    std::fs::remove_file(file).unwrap();
+}

@@ -119,6 +119,6 @@ impl AsyncAdmin {
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        Ok(format!("AsyncAdmin(bootstrap={:?})", self.core.get()?.config().bootstrap_servers.join(",")))
+        Ok(format!("AsyncAdmin(bootstrap={:?})", self.core.get()?.config().addresses().join(",")))
     }
 }

@@ -102,6 +102,6 @@ impl Admin {
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        Ok(format!("Admin(bootstrap={:?})", self.core.get()?.config().bootstrap_servers.join(",")))
+        Ok(format!("Admin(bootstrap={:?})", self.core.get()?.config().addresses().join(",")))
     }
 }

@@ -103,7 +103,7 @@ impl ClientBase {
         let snapshot = core.snapshot();
         Ok(format!(
             "{class}(bootstrap={:?}, cluster_id={:?}, brokers={}{})",
-            core.config().bootstrap_servers.join(","),
+            core.config().addresses().join(","),
             snapshot.cluster_id.as_deref().unwrap_or_default(),
             snapshot.brokers.len(),
             if core.is_closed() { ", closed" } else { "" }

@@ -23,16 +23,24 @@ pub(crate) fn resolve_client(
 ) -> PyResult<(Core, bool)> {
     let client = bootstrap.and_then(|argument| argument.cast::<ClientBase>().ok());
     let shared = client.map(|client| client.get().core()).transpose()?;
+    let check = |client: &Core| match class {
+        "Admin" | "AsyncAdmin" => Ok(()),
+        class => client.config().check_brokers(class).map_err(|error| errors::raise(py, &error)),
+    };
     match shared {
         Some(_) if config.is_some() || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) => {
             let message =
                 format!("{class} on a shared client takes its configuration from it: configure the client");
             Err(errors::config(py, message))
         }
-        Some(client) => Ok((client.clone(), false)),
+        Some(client) => {
+            check(client)?;
+            Ok((client.clone(), false))
+        }
         None => {
             let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
             let client = Core::new(config, environment).map_err(|error| errors::raise(py, &error))?;
+            check(&client)?;
             Ok((client, true))
         }
     }

@@ -52,7 +52,7 @@ class AIOKafkaAdminClient(TopicCalls, ConfigCalls, GroupCalls):
         sasl_plain_password: str | None = None,
         sasl_kerberos_service_name: str = "kafka",
         sasl_kerberos_domain_name: str | None = None,
-        sasl_oauth_token_provider: AbstractTokenProvider | None = None,
+        sasl_oauth_token_provider: AbstractTokenProvider | str | None = None,
     ) -> None:
         self._loop = loop or get_running_loop()
         warn_of_api_version(api_version)

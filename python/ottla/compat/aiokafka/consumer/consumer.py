@@ -104,7 +104,7 @@ class AIOKafkaConsumer(ConsumerLifecycle):
         sasl_plain_username: str | None = None,
         sasl_kerberos_service_name: str = "kafka",
         sasl_kerberos_domain_name: str | None = None,
-        sasl_oauth_token_provider: AbstractTokenProvider | None = None,
+        sasl_oauth_token_provider: AbstractTokenProvider | str | None = None,
         client_rack: str | None = None,
     ) -> None:
         del consumer_timeout_ms

@@ -102,7 +102,7 @@ class AIOKafkaProducer(BatchProducer):
         sasl_plain_username: str | None = None,
         sasl_kerberos_service_name: str = "kafka",
         sasl_kerberos_domain_name: str | None = None,
-        sasl_oauth_token_provider: AbstractTokenProvider | None = None,
+        sasl_oauth_token_provider: AbstractTokenProvider | str | None = None,
     ) -> None:
         if loop is None:
             loop = get_running_loop()

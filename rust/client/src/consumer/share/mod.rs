@@ -99,6 +99,7 @@ impl ShareConsumer {
     /// # Errors
     /// [`Kind::Config`] without `group.id`.
     pub fn new(client: Client) -> Result<Self> {
+        client.config().check_brokers("a share consumer")?;
         if !GroupSettings::try_from(client.config())?.has_group() {
             return Err(Error::new(
                 Kind::Config,

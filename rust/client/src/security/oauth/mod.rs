@@ -1,11 +1,13 @@
 //! OAUTHBEARER (RFC 7628, KIP-255): the token cache of a client and its sources.
 //!
-//! Tokens come from the application's `TokenProvider`, or from a token endpoint by client id and secret
-//! (`oidc`, KIP-768). Invariants: at most one token request at a time, which all
+//! Tokens come from the application's `TokenProvider`, or from a token endpoint (`oidc`) by client id and secret or
+//! by an `assertion`, which a `signing_key` signs. Invariants: at most one token request at a time, which all
 //! waiting connections share; a token is renewed before it expires, and used until it expires if it
 //! cannot be renewed; a token that a broker rejected is not used again.
 
+mod assertion;
 mod oidc;
+mod signing_key;
 
 use std::time::{Duration, SystemTime};
 
@@ -79,12 +81,13 @@ impl TokenCache {
         Ok(Self { oidc: Oidc::from_config(config, jaas)?, extensions, cached: Mutex::new(None) })
     }
 
-    /// Checks that there is a source of tokens.
+    /// Checks that there is a source of tokens, and that it may use its files.
     pub(super) fn check(&self, environment: &Environment) -> Result<()> {
-        if self.oidc.is_some() || environment.token_provider.is_some() {
-            return Ok(());
+        match (&environment.token_provider, &self.oidc) {
+            (Some(_), _) => Ok(()),
+            (None, Some(oidc)) => oidc.prepare(environment),
+            (None, None) => Err(no_source()),
         }
-        Err(no_source())
     }
 
     /// The client's first message, with a valid token.
@@ -149,7 +152,7 @@ impl TokenCache {
 }
 
 fn no_source() -> Error {
-    let message = "sasl.mechanism=OAUTHBEARER needs a token: pass a token callback (sasl_oauth_token), name one in sasl.oauthbearer.token.provider, or set sasl.oauthbearer.token.endpoint.url with a client id and secret";
+    let message = "sasl.mechanism=OAUTHBEARER needs a token: pass a token callback (sasl_oauth_token), name one in sasl.oauthbearer.token.provider, or set sasl.oauthbearer.token.endpoint.url with a client id and secret or an assertion";
     config_error(message)
 }
 

@@ -1,0 +1,87 @@
+"""An Admin and the commands over ``bootstrap.controllers`` (KIP-919), on Kafka's controllers."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.admin import ConfigResource
+from tests.support.command import ottla_here
+from tests.support.kafka_admin import wait_until
+from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = pytest.mark.cluster
+
+KEY = "bootstrap.controllers"
+
+
+def controllers_of(kafka: KafkaCluster) -> str:
+    """Return the addresses of the controllers' listeners."""
+    ports = [node.properties["listeners"].rpartition(":")[2] for node in kafka.nodes.values()]
+    return ",".join(f"127.0.0.1:{port}" for port in ports)
+
+
+@pytest.fixture
+def admin(kafka: KafkaCluster) -> Iterator[ottla.Admin]:
+    """An Admin over the brokers of the same cluster."""
+    with ottla.Admin(kafka.bootstrap) as admin:
+        yield admin
+
+
+def test_an_admin_over_controllers(kafka: KafkaCluster, admin: ottla.Admin) -> None:
+    with ottla.Admin({KEY: controllers_of(kafka)}) as direct:
+        assert controllers_of(kafka) in repr(direct)
+        quorum = direct.describe_metadata_quorum()
+        assert [voter.replica_id for voter in quorum.voters] == [1, 2, 3]
+        cluster = direct.describe_cluster()
+        assert cluster.cluster_id == admin.describe_cluster().cluster_id
+        assert cluster.controller == quorum.leader_id
+        addresses = [f"{each.host}:{each.port}" for each in cluster.brokers]
+        assert addresses == controllers_of(kafka).split(",")
+        features = direct.describe_features()
+        assert features.finalized_features == admin.describe_features().finalized_features
+        assert set(features.supported_features) == {1, 2, 3}
+        node = ConfigResource("broker", "2")
+        assert direct.describe_configs([node])[node]["node.id"].value == "2"
+
+
+def test_changes_over_controllers(kafka: KafkaCluster, admin: ottla.Admin) -> None:
+    name = f"direct-{uuid.uuid4().hex[:8]}"
+    with ottla.Admin(bootstrap_controllers=controllers_of(kafka)) as direct:
+        kafka.create_topic(name, 1, 3)
+        topic = ConfigResource("topic", name)
+        direct.alter_configs({topic: {"retention.ms": "12345"}})
+
+        def is_altered() -> bool:
+            return admin.describe_configs([topic])[topic]["retention.ms"].value == "12345"
+
+        wait_until(is_altered, lambda: "the change has not reached the broker")
+        with pytest.raises(errors.BrokerError, match="controllers do not support Metadata"):
+            direct.describe_topics([name])
+    with (
+        ottla.Client({KEY: controllers_of(kafka)}) as client,
+        pytest.raises(errors.ConfigError, match="controllers do not describe topics"),
+    ):
+        client.partitions_for(name)
+
+
+def test_brokers_and_controllers_are_not_taken_for_each_other(kafka: KafkaCluster) -> None:
+    with pytest.raises(errors.BootstrapError, match=r"port of a broker: use bootstrap\.servers"):
+        ottla.Admin({KEY: kafka.bootstrap}, timeout=10)
+    with pytest.raises(errors.KafkaError, match=r"KRaft controller.*or bootstrap\.controllers"):
+        ottla.Admin(controllers_of(kafka), timeout=10)
+
+
+def test_commands_over_controllers(kafka: KafkaCluster) -> None:
+    where = ["--bootstrap-controller", controllers_of(kafka)]
+    shown = ottla_here("quorum", "describe", *where, "--json")
+    assert shown.code == 0, shown.err
+    assert json.loads(shown.text)
+    refused = ottla_here("topics", "list", *where)
+    assert refused.code != 0
+    assert "controllers" in refused.err
