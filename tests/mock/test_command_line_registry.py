@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -107,6 +108,45 @@ def test_versions_are_compared(registered: MockRegistry) -> None:
     for arguments in ((SUBJECT, "2"), ("views-key",), ("nosuch",)):
         done = run(registered, "diff", *arguments)
         assert (done.code, done.out) == (2, b"")
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "expected"),
+    [
+        (
+            "JSON",
+            '{"type": "object", "properties": {"id": {"type": "integer"}}}',
+            '{"type": "object", "properties": {"id": {"type": "string"}}}',
+            ("TYPE_CHANGED", "#/properties/id"),
+        ),
+        (
+            "PROTOBUF",
+            'syntax = "proto3"; message Order { int64 id = 1; }',
+            'syntax = "proto3"; message Order { string id = 1; }',
+            ("FIELD_SCALAR_KIND_CHANGED", "#/Order/1"),
+        ),
+    ],
+)
+def test_json_schemas_and_protobuf_are_checked(
+    mock_registry: MockRegistry,
+    tmp_path: Path,
+    kind: Literal["JSON", "PROTOBUF"],
+    old: str,
+    new: str,
+    expected: tuple[str, str],
+) -> None:
+    """The command shows what differs and where; an incompatible file is not registered."""
+    mock_registry.register("s", old, kind)
+    file = tmp_path / f"order.{'proto' if kind == 'PROTOBUF' else 'json'}"
+    file.write_text(new, encoding="utf-8")
+    for command in (("compatibility", "s"), ("register", "--yes", "s")):
+        done = run(mock_registry, *command, str(file))
+        assert done.code == 1
+        assert all(part in done.text + done.err for part in expected)
+    file.write_text(old, encoding="utf-8")
+    assert run_well(mock_registry, "compatibility", "s", str(file)).startswith("s: compatible\n")
+    posted = [each.path for each in mock_registry.requests() if each.method == "POST"]
+    assert "/subjects/s/versions" not in posted
 
 
 def test_a_file_is_checked_against_a_subject(registered: MockRegistry, tmp_path: Path) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from confluent_kafka.schema_registry import (
+    Metadata,
+    MetadataProperties,
+    SchemaRegistryClient,
+    ServerConfig,
+)
 from confluent_kafka.schema_registry import Schema as ConfluentSchema
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from ottla import errors
 from ottla.schema import Registry, Schema
@@ -90,3 +97,46 @@ def test_deletion_is_soft_and_then_permanent(mock_registry: MockRegistry) -> Non
     assert client.delete_subject("t", permanent=True) == [1]
     another = SchemaRegistryClient({"url": mock_registry.url})
     assert refusal(another.get_schema, 1) == (404, 40403)
+
+
+JSON_OLD = '{"type": "object", "properties": {"a": {"type": "integer"}}}'
+JSON_NEW = '{"type": "object", "properties": {"a": {"type": "string"}}}'
+PROTO_OLD = 'syntax = "proto3"; message M { int32 a = 1; }'
+PROTO_NEW = 'syntax = "proto3"; message M { string a = 1; }'
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new"),
+    [("JSON", JSON_OLD, JSON_NEW), ("PROTOBUF", PROTO_OLD, PROTO_NEW)],
+)
+def test_other_types_are_compared_too(
+    mock_registry: MockRegistry, kind: str, old: str, new: str
+) -> None:
+    client = SchemaRegistryClient({"url": mock_registry.url})
+    client.register_schema("s", ConfluentSchema(old, kind))
+    assert not client.test_compatibility("s", ConfluentSchema(new, kind))
+    assert refusal(client.register_schema, "s", ConfluentSchema(new, kind)) == (409, 409)
+    client.set_compatibility("s", "NONE")
+    assert client.register_schema("s", ConfluentSchema(new, kind)) == 2
+
+
+def test_versions_of_a_group_are_compared(mock_registry: MockRegistry) -> None:
+    """Metadata tells which versions of a subject must be compatible with each other."""
+    client = SchemaRegistryClient({"url": mock_registry.url})
+    client.set_config("s", ServerConfig(compatibility_group="major"))
+    assert client.get_config("s").compatibility_group == "major"
+    for text, major in ((ORDER, "1"), ('"string"', "2")):
+        metadata = Metadata(
+            tags=None, properties=MetadataProperties({"major": major}), sensitive=None
+        )
+        client.register_schema("s", ConfluentSchema(text, metadata=metadata))
+    assert client.get_versions("s") == [1, 2]
+
+
+def test_protobuf_is_returned_as_a_descriptor(mock_registry: MockRegistry) -> None:
+    client = SchemaRegistryClient({"url": mock_registry.url})
+    number = client.register_schema("s", ConfluentSchema(PROTO_OLD, "PROTOBUF"))
+    serialized = client.get_schema(number, fmt="serialized").schema_str
+    assert serialized is not None
+    file = FileDescriptorProto.FromString(base64.b64decode(serialized))
+    assert [field.name for field in file.message_type[0].field] == ["a"]

@@ -49,6 +49,7 @@ pub use json::{infer_json_field, parse_date, parse_timestamp};
 pub use limits::{BATCH_KEY, DEFAULT_KEY, FIXED_KEY, MAX_LIMIT, MAX_NAME_LIMIT, NAME_KEY, SchemaLimits};
 pub use new_schema::{NewSchema, ReferenceName};
 pub use projection::Projection;
+pub use protobuf::protobuf_file;
 pub use reader_options::{ReaderOptions, ReaderSource};
 pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
 pub use row_copies::{Place, copy_rows, select_rows};

@@ -1,4 +1,5 @@
-//! The routes of the registry: functions from request and state to response.
+//! The routes of the registry: functions from request and state to response. Those of schemas, subjects and settings are
+//! in `schema_routes`, `subject_routes` and `setting_routes`.
 //!
 //! Invariant: errors have Confluent's statuses and codes.
 
@@ -6,29 +7,16 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use super::RegistryAuth;
-use super::documents::{apicurio_version, by_id, import_of, in_subject, json_of, schema_of, which};
+use super::documents::{apicurio_version, schema_of, which};
+use super::exchange::{ApiRequest, Outcome, only};
 use super::failure::RegistryFailure;
-use super::levels::CompatibilityLevel;
 use super::query::Query;
-use super::state::{Listed, RegistryState, StoredSchema};
-use super::subject_names::{context_of, has_prefix, normal_name};
-
-type Outcome = Result<Value, RegistryFailure>;
-
-/// A request, decoded.
-#[derive(Debug)]
-pub(super) struct ApiRequest<'a> {
-    pub(super) method: &'a str,
-    /// Without the query.
-    pub(super) path: &'a str,
-    pub(super) query: &'a str,
-    pub(super) body: &'a Bytes,
-}
+use super::state::{Listed, RegistryState};
+use super::subject_names::{context_of, normal_name};
+use super::{RegistryAuth, schema_routes, setting_routes, subject_routes};
 
 /// Whether a request's header `Authorization` has the required credentials.
 pub(super) fn is_authorized(auth: Option<&RegistryAuth>, header: Option<&str>) -> bool {
@@ -53,163 +41,42 @@ pub(super) fn handle(state: &mut RegistryState, request: &ApiRequest<'_>) -> Out
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let query = Query::parse(request.query);
     match segments.as_slice() {
-        [""] if request.method == "GET" => Ok(json!({})),
-        ["schemas", rest @ ..] => schemas(state, request, &query, rest),
-        ["subjects"] if request.method == "GET" => {
-            let prefix = query.text("subjectPrefix").unwrap_or_default();
-            let mut found = state.subjects(query.listed());
-            found.retain(|subject| has_prefix(subject, prefix));
-            Ok(json!(query.page(found)))
-        }
-        ["subjects", subject] => in_subjects(state, request, &query, normal_name(subject)),
-        ["subjects", subject, "versions", rest @ ..] => {
-            versions(state, request, &query, normal_name(subject), rest)
-        }
-        ["compatibility", "subjects", subject, "versions", rest @ ..]
-            if request.method == "POST" && rest.len() < 2 =>
-        {
+        [""] => only(request, &["GET", "POST"]).map(|()| json!({}).into()),
+        ["schemas", rest @ ..] => schema_routes::handle(state, request, &query, rest),
+        ["subjects", rest @ ..] => subject_routes::handle(state, request, &query, rest),
+        ["compatibility", "subjects", subject, "versions", rest @ ..] if rest.len() < 2 => {
+            only(request, &["POST"])?;
             let which = rest.first().map(|version| which(version)).transpose()?;
-            let differences = state.check(normal_name(subject), which, &schema_of(request.body)?)?;
+            let subject = state.settings.subject(normal_name(subject));
+            let differences = state.check(subject, which, &schema_of(request.body)?)?;
             let mut found = json!({"is_compatible": differences.is_empty()});
             if query.flag("verbose") {
                 found["messages"] = differences.into();
             }
-            Ok(found)
+            Ok(found.into())
         }
-        ["contexts"] if request.method == "GET" => Ok(json!(contexts(state, query.listed()))),
-        ["config"] => config(state, request, &query, None),
-        ["config", subject] => config(state, request, &query, Some(normal_name(subject))),
-        ["mode"] => mode(state, request, &query, None),
-        ["mode", subject] => mode(state, request, &query, Some(normal_name(subject))),
-        _ => Err(RegistryFailure::no_route()),
-    }
-}
-
-fn schemas(state: &RegistryState, request: &ApiRequest<'_>, query: &Query, path: &[&str]) -> Outcome {
-    let context = context_of(query.text("subject").unwrap_or_default());
-    match (request.method, path) {
-        ("GET", ["types"]) => Ok(json!(["JSON", "PROTOBUF", "AVRO"])),
-        ("GET", ["ids", id]) => state.schemas.by_id(&context, id).map(|schema| by_id(&schema)),
-        ("GET", ["guids", guid]) => state.schemas.by_guid(guid).map(|schema| by_id(&schema)),
-        ("GET", ["ids", id, "subjects"]) => {
-            let mut subjects: Vec<String> =
-                state.places(&context, id, query.listed())?.into_iter().map(|place| place.subject).collect();
-            subjects.dedup();
-            Ok(json!(query.page(subjects)))
+        ["contexts"] => {
+            only(request, &["GET"])?;
+            let mut found: Vec<String> = contexts(state, query.listed()).into_iter().collect();
+            let prefix = query.text("contextPrefix").unwrap_or_default();
+            found.retain(|context| context.starts_with(prefix));
+            Ok(json!(query.page(found)).into())
         }
-        ("GET", ["ids", id, "versions"]) => {
-            let place = |it: &StoredSchema| json!({"subject": it.subject, "version": it.version});
-            let places: Vec<Value> = state.places(&context, id, query.listed())?.iter().map(place).collect();
-            Ok(json!(query.page(places)))
+        ["config", rest @ ..] if rest.len() < 2 => {
+            let subject = rest.first().map(|subject| normal_name(subject));
+            setting_routes::config(state, request, &query, subject)
         }
-        _ => Err(RegistryFailure::no_route()),
-    }
-}
-
-fn in_subjects(state: &mut RegistryState, request: &ApiRequest<'_>, query: &Query, subject: &str) -> Outcome {
-    match request.method {
-        "POST" => {
-            let found =
-                state.lookup(subject, &schema_of(request.body)?, query.listed(), query.flag("normalize"));
-            found.map(|schema| in_subject(&schema))
+        ["mode", rest @ ..] if rest.len() < 2 => {
+            let subject = rest.first().map(|subject| normal_name(subject));
+            setting_routes::mode(state, request, &query, subject)
         }
-        "DELETE" => {
-            let deleted = state.request_subject_deletion(subject, query.flag("permanent"));
-            deleted.map(|numbers| json!(numbers))
+        ["v1", "metadata", "id"] => {
+            only(request, &["GET"])?;
+            Ok(json!({"scope": {"path": [], "clusters": {"kafka-cluster": "", "schema-registry-cluster": "mock"}}}).into())
         }
-        _ => Err(RegistryFailure::no_route()),
-    }
-}
-
-fn versions(
-    state: &mut RegistryState,
-    request: &ApiRequest<'_>,
-    query: &Query,
-    subject: &str,
-    path: &[&str],
-) -> Outcome {
-    match (request.method, path) {
-        ("GET", []) => state.versions(subject, query.listed()).map(|found| json!(query.page(found))),
-        ("POST", []) => {
-            let registered = state.register_compatible(
-                subject,
-                schema_of(request.body)?,
-                import_of(request.body)?,
-                query.flag("normalize"),
-            );
-            registered.map(|found| json!({"id": found.id}))
-        }
-        ("GET", [version]) => {
-            let found = state.version(subject, which(version)?, query.listed());
-            found.map(|schema| in_subject(&schema))
-        }
-        ("GET", [version, "referencedby"]) => {
-            let number = state.version(subject, which(version)?, Listed::All)?.version;
-            Ok(json!(query.page(state.referring(subject, number, query.listed()))))
-        }
-        ("DELETE", [version]) => {
-            let which = which(version)?;
-            let deleted = state.request_version_deletion(subject, which, query.flag("permanent"));
-            deleted.map(|number| json!(number))
-        }
-        _ => Err(RegistryFailure::no_route()),
-    }
-}
-
-fn config(
-    state: &mut RegistryState,
-    request: &ApiRequest<'_>,
-    query: &Query,
-    subject: Option<&str>,
-) -> Outcome {
-    let shown = |level: CompatibilityLevel| json!({"compatibilityLevel": level.name()});
-    let missing = || RegistryFailure::no_level(subject.unwrap_or_default());
-    match request.method {
-        "GET" => {
-            let inherited = subject.filter(|_| query.flag("defaultToGlobal"));
-            let inherited = inherited.map(|subject| state.levels.inherited(subject));
-            state.levels.own(subject).or(inherited).map(shown).ok_or_else(missing)
-        }
-        "PUT" => {
-            let document = json_of(request.body)?;
-            // Other settings of a subject have no effect here.
-            if let Some(level) = document.get("compatibility").filter(|level| !level.is_null()) {
-                let level = CompatibilityLevel::parse(level.as_str().unwrap_or_default())?;
-                state.levels.set(subject, level);
-            }
-            Ok(document)
-        }
-        "DELETE" => state
-            .levels
-            .reset(subject)
-            .map(shown)
-            .ok_or_else(|| RegistryFailure::no_subject(subject.unwrap_or_default())),
-        _ => Err(RegistryFailure::no_route()),
-    }
-}
-
-fn mode(
-    state: &mut RegistryState,
-    request: &ApiRequest<'_>,
-    query: &Query,
-    subject: Option<&str>,
-) -> Outcome {
-    let shown = |mode: &str| json!({"mode": mode});
-    match (request.method, subject) {
-        ("GET", _) => {
-            let inherited = subject.filter(|_| query.flag("defaultToGlobal"));
-            let inherited = inherited.map(|subject| state.modes.inherited(subject));
-            let found = state.modes.own(subject).or(inherited).map(shown);
-            found.ok_or_else(|| RegistryFailure::no_mode(subject.unwrap_or_default()))
-        }
-        ("PUT", _) => {
-            let document = json_of(request.body)?;
-            let mode = document.get("mode").and_then(Value::as_str).unwrap_or_default();
-            state.set_mode(subject, mode, query.flag("force"))?;
-            Ok(document)
-        }
-        ("DELETE", Some(subject)) => {
-            state.modes.reset(subject).map(shown).ok_or_else(|| RegistryFailure::no_subject(subject))
+        ["v1", "metadata", "version"] => {
+            only(request, &["GET"])?;
+            Ok(json!({"version": env!("CARGO_PKG_VERSION"), "commitId": ""}).into())
         }
         _ => Err(RegistryFailure::no_route()),
     }
@@ -228,7 +95,7 @@ pub(super) fn handle_apicurio(state: &RegistryState, request: &ApiRequest<'_>) -
     match (request.method, request.path, query.text("globalId")) {
         ("GET", "/search/versions", Some(id)) => {
             let found: Vec<Value> = state.by_global_id(id).iter().map(apicurio_version).collect();
-            Ok(json!({"count": found.len(), "versions": found}))
+            Ok(json!({"count": found.len(), "versions": found}).into())
         }
         _ => Err(RegistryFailure::no_route()),
     }

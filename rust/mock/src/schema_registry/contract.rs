@@ -41,6 +41,17 @@ impl Contract {
         }
     }
 
+    /// A property of the metadata.
+    pub(super) fn property(&self, name: &str) -> Option<&Value> {
+        self.metadata.get("properties")?.get(name)
+    }
+
+    /// Whether it has a rule of this type.
+    pub(super) fn has_rule(&self, rule_type: &str) -> bool {
+        let lists = self.rule_set.as_object().into_iter().flatten().filter_map(|(_, rules)| rules.as_array());
+        lists.flatten().any(|rule| rule.get("type").and_then(Value::as_str) == Some(rule_type))
+    }
+
     /// Adds the parts that there are to a response.
     pub(super) fn add_to(&self, response: &mut Value) {
         for (field, part) in [("metadata", &self.metadata), ("ruleSet", &self.rule_set)] {

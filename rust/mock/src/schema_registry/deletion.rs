@@ -65,8 +65,8 @@ impl RegistryState {
         } else {
             self.versions_mut(subject).iter_mut().for_each(|version| version.is_deleted = true);
         }
-        self.levels.reset(Some(subject));
-        self.modes.reset(subject);
+        self.settings.reset(Some(subject));
+        self.modes.reset(Some(subject));
         Ok(numbers)
     }
 

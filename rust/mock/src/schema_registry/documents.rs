@@ -57,22 +57,22 @@ pub(super) fn json_of(bytes: &Bytes) -> Result<Value, RegistryFailure> {
 }
 
 /// The response to a look-up by id.
-pub(super) fn by_id(schema: &Schema) -> Value {
+pub(super) fn by_id(schema: &Schema, text: &str) -> Value {
     let Schema { guid, document, .. } = schema;
-    let mut found = json!({"schema": document.text, "guid": guid});
+    let mut found = json!({"schema": text, "guid": guid});
     add_type(&mut found, &document.schema_type, &document.references);
     document.contract.add_to(&mut found);
     found
 }
 
 /// The response to a look-up in a subject.
-pub(super) fn in_subject(schema: &StoredSchema) -> Value {
+pub(super) fn in_subject(schema: &StoredSchema, text: &str) -> Value {
     let mut found = json!({
         "subject": schema.subject,
         "version": schema.version,
         "id": schema.id,
         "guid": schema.guid,
-        "schema": schema.text,
+        "schema": text,
     });
     add_type(&mut found, &schema.schema_type, &schema.references);
     schema.contract.add_to(&mut found);

@@ -21,6 +21,10 @@ impl RegistryFailure {
         Self::new(404, 404, "HTTP 404 Not Found")
     }
 
+    pub(super) fn no_method() -> Self {
+        Self::new(405, 405, "HTTP 405 Method Not Allowed")
+    }
+
     pub(super) fn no_subject(subject: &str) -> Self {
         Self::new(404, 40401, format!("Subject '{subject}' not found."))
     }
@@ -84,6 +88,10 @@ impl RegistryFailure {
         let message = "Invalid compatibility level. Valid values are none, backward, forward, full, \
                        backward_transitive, forward_transitive, and full_transitive";
         Self::new(422, 42203, message)
+    }
+
+    pub(super) fn invalid_policy() -> Self {
+        Self::new(422, 42203, "Invalid compatibility policy. Valid values are strict and lenient")
     }
 
     pub(super) fn invalid_mode() -> Self {

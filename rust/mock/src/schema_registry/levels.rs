@@ -1,11 +1,8 @@
 //! Levels of compatibility: which changes subjects accept.
 //!
-//! Invariant: a level that was never set is BACKWARD, as Confluent's.
-
-use std::collections::HashMap;
+//! Invariant: the default level is BACKWARD, as Confluent's.
 
 use super::failure::RegistryFailure;
-use super::subject_names::context_of;
 
 /// Which changes a subject accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,47 +61,5 @@ impl CompatibilityLevel {
 
     pub(super) fn is_forward(self) -> bool {
         matches!(self, Self::Forward | Self::ForwardTransitive | Self::Full | Self::FullTransitive)
-    }
-}
-
-/// The level of all subjects, and those of some.
-#[derive(Debug, Default)]
-pub(super) struct Levels {
-    global: CompatibilityLevel,
-    subjects: HashMap<String, CompatibilityLevel>,
-}
-
-impl Levels {
-    /// The level of a subject if it has its own one, or the global one.
-    pub(super) fn own(&self, subject: Option<&str>) -> Option<CompatibilityLevel> {
-        match subject {
-            Some(subject) => self.subjects.get(subject).copied(),
-            None => Some(self.global),
-        }
-    }
-
-    /// The level that a subject without its own one has: that of its context, or the global one.
-    pub(super) fn inherited(&self, subject: &str) -> CompatibilityLevel {
-        self.own(Some(&context_of(subject))).unwrap_or(self.global)
-    }
-
-    /// The level that decides for a subject.
-    pub(super) fn effective(&self, subject: &str) -> CompatibilityLevel {
-        self.own(Some(subject)).unwrap_or_else(|| self.inherited(subject))
-    }
-
-    pub(super) fn set(&mut self, subject: Option<&str>, level: CompatibilityLevel) {
-        match subject {
-            Some(subject) => drop(self.subjects.insert(subject.to_owned(), level)),
-            None => self.global = level,
-        }
-    }
-
-    /// Resets a level, and returns it if there was one.
-    pub(super) fn reset(&mut self, subject: Option<&str>) -> Option<CompatibilityLevel> {
-        match subject {
-            Some(subject) => self.subjects.remove(subject),
-            None => Some(std::mem::take(&mut self.global)),
-        }
     }
 }

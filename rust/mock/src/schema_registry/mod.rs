@@ -3,9 +3,11 @@
 //!
 //! - [`MockRegistry`] starts, stops and inspects it; [`MockRegistryConfig`] is its configuration.
 //! - `state` is subjects and versions, without I/O, and `schemas` the schemas of all of them. `validity` decides
-//!   which schemas can be registered, with `avro` and `json_schema`; `levels`, `modes`, `mode_rules` and `compatibility` which
-//!   changes a subject accepts; `deletion` what can be deleted. `subject_names` are names with a context.
-//! - `api` is the routes, functions from request and state to response, with `query`, `documents` and `failure`.
+//!   which schemas can be registered, with `avro`, `json_schema` and `protobuf`; `settings`, `levels`, `modes`,
+//!   `mode_rules` and `compatibility` which changes a subject accepts, reported as `difference`; `deletion` what can
+//!   be deleted. `subject_names` are names with a context.
+//! - `api` is the routes, functions from request and state to response (`exchange`), with `schema_routes`,
+//!   `subject_routes`, `setting_routes`, `query`, `documents`, `format` and `failure`.
 //!   `server` accepts connections. `fault` defines faults and decides which hit a request.
 //!
 //! Invariants: whatever a client sends, the mock responds or closes that connection; stopping keeps the
@@ -16,19 +18,27 @@ mod avro;
 mod compatibility;
 mod contract;
 mod deletion;
+mod difference;
 mod documents;
+mod exchange;
 mod failure;
 mod fault;
+mod format;
 mod import;
 mod json_schema;
 mod levels;
 mod mode_rules;
 mod modes;
+mod protobuf;
 mod query;
+mod schema_routes;
 mod schemas;
 mod server;
+mod setting_routes;
+mod settings;
 mod state;
 mod subject_names;
+mod subject_routes;
 mod validity;
 
 use std::io;
@@ -169,7 +179,7 @@ impl MockRegistry {
 
     /// Sets which changes a subject accepts from clients, or all subjects that have no level of their own.
     pub fn set_compatibility(&self, subject: Option<&str>, level: CompatibilityLevel) {
-        self.shared.state.lock().levels.set(subject, level);
+        self.shared.state.lock().settings.set_level(subject, level);
     }
 
     /// Makes a subject refuse schemas that differ from its latest version, or accept all again.

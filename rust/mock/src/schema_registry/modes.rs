@@ -10,6 +10,7 @@ use super::subject_names::context_of;
 /// The modes.
 const MODES: [&str; 5] = ["READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD"];
 const DEFAULT: &str = MODES[0];
+const DEFAULT_CONTEXT: &str = ":.:";
 
 /// The mode of all subjects, and those of some.
 #[derive(Debug, Default)]
@@ -56,8 +57,22 @@ impl Modes {
         self.own(Some(&context_of(subject))).unwrap_or(global)
     }
 
-    /// Removes the mode of a subject, and returns it if there was one.
-    pub(super) fn reset(&mut self, subject: &str) -> Option<&'static str> {
-        self.subjects.remove(subject)
+    /// Removes a mode, and returns it if there was one; the global one is then the default.
+    pub(super) fn reset(&mut self, subject: Option<&str>) -> Option<&'static str> {
+        match subject {
+            Some(subject) => self.subjects.remove(subject),
+            None => Some(self.global.take().unwrap_or(DEFAULT)),
+        }
+    }
+
+    /// Removes the modes of all subjects of a context, which has the name of a subject; of the default one if none.
+    /// Returns whether it is a context.
+    pub(super) fn reset_below(&mut self, context: Option<&str>) -> bool {
+        let context = context.unwrap_or(DEFAULT_CONTEXT);
+        let is_context = context_of(context) == context;
+        if is_context {
+            self.subjects.retain(|subject, _| context_of(subject) != context);
+        }
+        is_context
     }
 }

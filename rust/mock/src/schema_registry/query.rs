@@ -16,6 +16,15 @@ impl Query {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The values of two parameters that are given the same number of times.
+    pub(super) fn pairs(&self, one: &str, other: &str) -> Vec<(&str, &str)> {
+        let all = |name: &str| {
+            let name = name.to_owned();
+            self.0.iter().filter(move |(known, _)| *known == name).map(|(_, value)| value.as_str())
+        };
+        all(one).zip(all(other)).collect()
+    }
+
     pub(super) fn flag(&self, name: &str) -> bool {
         self.text(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }

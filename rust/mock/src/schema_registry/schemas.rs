@@ -24,7 +24,7 @@ pub struct RegistryReference {
 }
 
 /// A schema as clients send it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct SchemaDocument {
     pub(super) schema_type: String,
     pub(super) text: String,
@@ -145,9 +145,16 @@ impl Schemas {
         self.known.iter().find(is_it).cloned().ok_or_else(RegistryFailure::no_schema)
     }
 
-    pub(super) fn by_guid(&self, guid: &str) -> Result<Arc<Schema>, RegistryFailure> {
-        let found = self.known.iter().find(|schema| schema.guid.eq_ignore_ascii_case(guid));
-        found.cloned().ok_or_else(RegistryFailure::no_schema)
+    /// The schema with a GUID in each context that has it, one at least.
+    pub(super) fn by_guid(&self, guid: &str) -> Result<Vec<Arc<Schema>>, RegistryFailure> {
+        let found = self.known.iter().filter(|schema| schema.guid.eq_ignore_ascii_case(guid));
+        let found: Vec<Arc<Schema>> = found.cloned().collect();
+        if found.is_empty() { Err(RegistryFailure::no_schema()) } else { Ok(found) }
+    }
+
+    /// The largest id of a context; 0 without any.
+    pub(super) fn last_id(&self, context: &str) -> i32 {
+        self.last_ids.get(context).copied().unwrap_or_default()
     }
 
     /// Forgets the schemas that this function does not want.

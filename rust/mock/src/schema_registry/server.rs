@@ -19,7 +19,8 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::Shared;
-use super::api::{self, ApiRequest};
+use super::api;
+use super::exchange::{ApiRequest, Reply};
 use super::fault::RegistryReaction;
 use crate::transport::{Listener, ReservedAddress, Stream};
 
@@ -133,7 +134,8 @@ async fn respond(request: Request<Incoming>, shared: &Shared) -> io::Result<Resp
             false => api::handle(&mut shared.state.lock(), &request),
         };
         match outcome {
-            Ok(document) => response(200, JSON, document.to_string().into()),
+            Ok(Reply::Json(document)) => response(200, JSON, document.to_string().into()),
+            Ok(Reply::Text(text)) => response(200, JSON, text.into()),
             Err(refused) => failure(refused.status, refused.code, &refused.message),
         }
     };

@@ -7,12 +7,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::contract::Contract;
 use super::failure::RegistryFailure;
 use super::import::Import;
-use super::levels::Levels;
 use super::modes::Modes;
 use super::schemas::{RegistryReference, Schema, SchemaDocument, Schemas};
+use super::settings::Settings;
 use super::subject_names::context_of;
 
 /// A schema in a subject.
@@ -38,6 +40,13 @@ pub struct StoredSchema {
     pub contract: Contract,
 }
 
+impl StoredSchema {
+    pub(super) fn document(&self) -> SchemaDocument {
+        let Self { schema_type, text, references, contract, .. } = self.clone();
+        SchemaDocument { schema_type, text, references, contract }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Version {
     pub(super) number: i32,
@@ -56,7 +65,7 @@ pub(super) struct RegistryState {
     global_id: i32,
     /// Subjects that refuse changes.
     strict: HashSet<String>,
-    pub(super) levels: Levels,
+    pub(super) settings: Settings,
     pub(super) modes: Modes,
 }
 
@@ -232,6 +241,30 @@ impl RegistryState {
     pub(super) fn by_global_id(&self, id: &str) -> Option<StoredSchema> {
         let (subject, version) = self.all_versions().find(|(_, it)| it.global_id.to_string() == id)?;
         Some(stored(subject, version))
+    }
+
+    /// The latest version whose metadata has these properties.
+    pub(super) fn with_metadata(
+        &self,
+        subject: &str,
+        properties: &[(&str, &str)],
+        listed: Listed,
+    ) -> Result<StoredSchema, RegistryFailure> {
+        self.versions(subject, listed)?;
+        let has_all = |version: &&Version| {
+            let contract = &version.schema.document.contract;
+            properties
+                .iter()
+                .all(|(name, value)| contract.property(name).and_then(Value::as_str) == Some(value))
+        };
+        let found = self.listed(subject, listed).rev().find(has_all);
+        found.map(|version| stored(subject, version)).ok_or_else(RegistryFailure::no_schema)
+    }
+
+    /// The versions of all subjects.
+    pub(super) fn stored_versions(&self, listed: Listed) -> Vec<StoredSchema> {
+        let found = self.all_versions().filter(|(_, version)| listed.has(version));
+        found.map(|(subject, version)| stored(subject, version)).collect()
     }
 
     /// All versions, with their subjects.

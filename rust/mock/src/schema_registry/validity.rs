@@ -2,58 +2,102 @@
 //!
 //! Invariant: a registered schema was valid, so that it can be parsed again to be compared.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use ottla_schema::{RegisteredSchema, SchemaError, SchemaReference, SchemaType, protobuf_file};
+use prost_reflect::FileDescriptor;
 
 use super::avro::{self, AvroSchema};
 use super::failure::RegistryFailure;
-use super::json_schema;
+use super::json_schema::{self, JsonSchema};
 use super::schemas::{RegistryReference, Schema, SchemaDocument};
 use super::state::{Listed, RegistryState};
 
 /// The largest number of schemas that one refers to, through all others.
 const MAX_REFERENCES: usize = 1_000;
 
+/// A schema that another one refers to, directly or through others.
+struct Referenced<'a> {
+    name: &'a str,
+    subject: &'a str,
+    version: i32,
+    schema: &'a Arc<Schema>,
+}
+
 impl RegistryState {
     pub(super) fn validate(&self, document: &SchemaDocument) -> Result<(), RegistryFailure> {
-        let SchemaDocument { schema_type, text, .. } = document;
-        let checked = match schema_type.as_str() {
-            "AVRO" => return self.parse_avro(document).map(drop),
-            "JSON" => json_schema::check(text),
-            "PROTOBUF" if is_protobuf(text) => Ok(()),
-            "PROTOBUF" => Err("it is neither a file's text nor a descriptor".to_owned()),
-            _ => {
-                return Err(RegistryFailure::new(422, 42201, format!("Invalid schema type {schema_type}")));
+        match document.schema_type.as_str() {
+            "AVRO" => self.parse_avro(document).map(drop),
+            "JSON" => {
+                json_schema::check(&document.text).map_err(invalid("JSON"))?;
+                self.parse_json(document).map(drop)
             }
-        };
-        checked.map_err(|reason| RegistryFailure::invalid_schema(schema_type, &reason))?;
-        self.referenced(document).map(drop)
+            "PROTOBUF" => self.parse_protobuf(document).map(drop),
+            other => Err(RegistryFailure::new(422, 42201, format!("Invalid schema type {other}"))),
+        }
     }
 
     pub(super) fn parse_avro(&self, document: &SchemaDocument) -> Result<AvroSchema, RegistryFailure> {
         let referenced = self.referenced(document)?;
-        let texts: Vec<&str> = referenced.iter().map(|schema| schema.document.text.as_str()).collect();
-        avro::parse(&document.text, &texts).map_err(|reason| RegistryFailure::invalid_schema("AVRO", &reason))
+        let texts: Vec<&str> = referenced.iter().map(|it| it.schema.document.text.as_str()).collect();
+        avro::parse(&document.text, &texts).map_err(invalid("AVRO"))
+    }
+
+    pub(super) fn parse_json(&self, document: &SchemaDocument) -> Result<JsonSchema, RegistryFailure> {
+        let referenced = self.referenced(document)?;
+        let named: Vec<(&str, &str)> =
+            referenced.iter().map(|it| (it.name, it.schema.document.text.as_str())).collect();
+        JsonSchema::parse(&document.text, &named).map_err(invalid("JSON"))
+    }
+
+    /// The texts of the schemas that one refers to, by the names of the references.
+    pub(super) fn referenced_texts(
+        &self,
+        document: &SchemaDocument,
+    ) -> Result<Vec<(String, String)>, RegistryFailure> {
+        let referenced = self.referenced(document)?;
+        let named = |it: Referenced<'_>| (it.name.to_owned(), it.schema.document.text.clone());
+        Ok(referenced.into_iter().map(named).collect())
+    }
+
+    /// The file that a schema defines; none of what the compiler does not support, such as an edition: it counts as
+    /// valid, and as compatible.
+    pub(super) fn parse_protobuf(
+        &self,
+        document: &SchemaDocument,
+    ) -> Result<Option<FileDescriptor>, RegistryFailure> {
+        let referenced = self.referenced(document)?;
+        let mut built: HashMap<(&str, i32), Arc<RegisteredSchema>> = HashMap::new();
+        for Referenced { subject, version, schema, .. } in referenced {
+            let of = registered(&schema.document, &built);
+            built.insert((subject, version), Arc::new(of));
+        }
+        match protobuf_file(&registered(document, &built)) {
+            Ok(file) => Ok(Some(file)),
+            Err(SchemaError::Unsupported { .. }) => Ok(None),
+            Err(error) => Err(RegistryFailure::invalid_schema("PROTOBUF", &error.to_string())),
+        }
     }
 
     /// The schemas that one refers to, each after those that it refers to itself.
-    fn referenced(&self, document: &SchemaDocument) -> Result<Vec<Arc<Schema>>, RegistryFailure> {
+    fn referenced<'a>(
+        &'a self,
+        document: &'a SchemaDocument,
+    ) -> Result<Vec<Referenced<'a>>, RegistryFailure> {
         let (mut seen, mut found) = (HashSet::new(), Vec::new());
         self.collect(&document.references, &mut seen, &mut found)?;
         Ok(found)
     }
 
-    fn collect(
-        &self,
-        references: &[RegistryReference],
-        seen: &mut HashSet<(String, i32)>,
-        found: &mut Vec<Arc<Schema>>,
+    fn collect<'a>(
+        &'a self,
+        references: &'a [RegistryReference],
+        seen: &mut HashSet<(&'a str, i32)>,
+        found: &mut Vec<Referenced<'a>>,
     ) -> Result<(), RegistryFailure> {
         for RegistryReference { name, subject, version } in references {
-            if !seen.insert((subject.clone(), *version)) {
+            if !seen.insert((subject, *version)) {
                 continue;
             }
             if seen.len() > MAX_REFERENCES {
@@ -67,14 +111,29 @@ impl RegistryState {
                 return Err(RegistryFailure::new(422, 42201, message));
             };
             self.collect(&known.schema.document.references, seen, found)?;
-            found.push(Arc::clone(&known.schema));
+            found.push(Referenced { name, subject, version: *version, schema: &known.schema });
         }
         Ok(())
     }
 }
 
-/// A file's text, or a descriptor in base64, as Confluent's serializers of Python register it.
-fn is_protobuf(text: &str) -> bool {
-    let is_text = text.contains("message") || text.contains("enum") || text.contains("syntax");
-    is_text || (!text.is_empty() && STANDARD.decode(text).is_ok())
+fn invalid(schema_type: &'static str) -> impl Fn(String) -> RegistryFailure {
+    move |reason| RegistryFailure::invalid_schema(schema_type, &reason)
+}
+
+/// A schema of Protobuf with those that it refers to, which were built before.
+fn registered(
+    document: &SchemaDocument,
+    built: &HashMap<(&str, i32), Arc<RegisteredSchema>>,
+) -> RegisteredSchema {
+    let mut schema = RegisteredSchema::new(SchemaType::Protobuf, document.text.as_str());
+    schema.references = document
+        .references
+        .iter()
+        .filter_map(|it| {
+            let schema = Arc::clone(built.get(&(it.subject.as_str(), it.version))?);
+            Some(SchemaReference { name: it.name.as_str().into(), schema })
+        })
+        .collect();
+    schema
 }

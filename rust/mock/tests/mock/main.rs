@@ -25,6 +25,7 @@ mod other_configs;
 mod reassignments;
 mod replicas;
 mod schema_registry;
+mod schema_registry_routes;
 mod scram_credentials;
 mod share_fetch;
 mod share_groups;

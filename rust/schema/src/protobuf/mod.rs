@@ -77,6 +77,14 @@ fn unsupported(reason: impl Into<String>) -> SchemaError {
     SchemaError::Unsupported { format: FORMAT, reason: reason.into() }
 }
 
+/// Compiles a schema with its references, within the limits on its nesting and files. Returns its own file.
+///
+/// # Errors
+/// The schema is invalid, or of an edition.
+pub fn protobuf_file(schema: &RegisteredSchema) -> Result<FileDescriptor, SchemaError> {
+    compile::compile(schema)
+}
+
 /// A compiled reader's schema.
 #[derive(Debug)]
 pub(crate) struct ProtobufReader {

@@ -8,7 +8,7 @@
 
 use prost_reflect::prost_types::{DescriptorProto, FileDescriptorProto};
 
-use super::invalid;
+use super::unsupported;
 use crate::error::SchemaError;
 
 /// The maximum nesting of brackets in a text, and of messages in a descriptor. `protoc` allows 32 nested messages.
@@ -116,5 +116,5 @@ fn clear_enum(of: &mut prost_reflect::prost_types::EnumDescriptorProto) {
 }
 
 fn too_deep() -> SchemaError {
-    invalid(format!("it is nested more than {MAX_NESTING} levels deep"))
+    unsupported(format!("it is nested more than {MAX_NESTING} levels deep"))
 }

@@ -205,7 +205,7 @@ fn schemas_without_columns_are_errors() {
         (doubling, "more than 10000 types"),
         (chain(70), "nested more than 60 levels deep"),
         (chain(5_000), "nested more than 60 levels deep"),
-        (nested, "not a valid Protobuf schema"),
+        (nested, "cannot become Arrow columns: it is nested more than 40 levels deep"),
     ] {
         let error = try_plain(&schema).unwrap_err().to_string();
         assert!(error.contains(expected), "{schema:.100}: {error}, not {expected}");

@@ -5,15 +5,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::super::difference::{Difference, MAX_DIFFERENCES};
 use super::{AvroSchema, Field, Kind, Named, Type};
 
 const MAX_DEPTH: usize = 150;
 /// Of types, fields and symbols.
 const MAX_COMPARISONS: usize = 100_000;
-pub(super) const MAX_DIFFERENCES: usize = 20;
 
 /// What keeps the reader from reading data of the writer; empty if nothing does.
-pub(in super::super) fn differences(reader: &AvroSchema, writer: &AvroSchema) -> Vec<String> {
+pub(in super::super) fn differences(reader: &AvroSchema, writer: &AvroSchema) -> Vec<Difference> {
     let mut comparison = Comparison { reader, writer, comparisons: 0, depth: 0, pairs: HashMap::new() };
     comparison.compare(&reader.root, &writer.root, "/")
 }
@@ -24,14 +24,14 @@ struct Comparison<'a> {
     comparisons: usize,
     depth: usize,
     /// The differences of pairs of named types. Those of a pair that is being compared are none yet.
-    pairs: HashMap<(usize, usize), Vec<String>>,
+    pairs: HashMap<(usize, usize), Vec<Difference>>,
 }
 
 impl Comparison<'_> {
-    fn compare(&mut self, reader: &Type, writer: &Type, at: &str) -> Vec<String> {
+    fn compare(&mut self, reader: &Type, writer: &Type, at: &str) -> Vec<Difference> {
         self.count(1);
         if self.depth >= MAX_DEPTH || self.is_exhausted() {
-            return vec![format!("the schemas are too large to compare, at {at}")];
+            return vec![Difference::too_large(at)];
         }
         self.depth += 1;
         let mut found = self.compare_types(reader, writer, at);
@@ -49,7 +49,7 @@ impl Comparison<'_> {
         self.comparisons > MAX_COMPARISONS
     }
 
-    fn compare_types(&mut self, reader: &Type, writer: &Type, at: &str) -> Vec<String> {
+    fn compare_types(&mut self, reader: &Type, writer: &Type, at: &str) -> Vec<Difference> {
         match (reader, writer) {
             (_, Type::Union(branches)) => {
                 let is_union = matches!(reader, Type::Union(_));
@@ -90,7 +90,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn compare_named(&mut self, one: usize, other: usize, at: &str) -> Vec<String> {
+    fn compare_named(&mut self, one: usize, other: usize, at: &str) -> Vec<Difference> {
         if let Some(found) = self.pairs.get(&(one, other)) {
             return found.clone();
         }
@@ -106,11 +106,11 @@ impl Comparison<'_> {
         found
     }
 
-    fn compare_definitions(&mut self, reader: &Named, writer: &Named, at: &str) -> Vec<String> {
+    fn compare_definitions(&mut self, reader: &Named, writer: &Named, at: &str) -> Vec<Difference> {
         let mut found = Vec::new();
         if reader.simple_name() != writer.simple_name() && !reader.aliases.contains(&writer.name) {
             let names = format!("the reader's is \"{}\", the writer's \"{}\"", reader.name, writer.name);
-            found.push(format!("NAME_MISMATCH at {}: {names}", below(at, "name")));
+            found.push(Difference::new("NAME_MISMATCH", below(at, "name"), names));
         }
         match (&reader.kind, &writer.kind) {
             (Kind::Record(fields), Kind::Record(others)) => {
@@ -130,26 +130,24 @@ impl Comparison<'_> {
                 missing.sort_unstable();
                 if !missing.is_empty() && default.is_none() {
                     let at = below(at, "symbols");
-                    found.push(format!(
-                        "MISSING_ENUM_SYMBOLS at {at}: the reader lacks {}",
-                        missing.join(", ")
-                    ));
+                    let reason = format!("the reader lacks {}", missing.join(", "));
+                    found.push(Difference::new("MISSING_ENUM_SYMBOLS", at, reason));
                 }
             }
             (Kind::Fixed(size), Kind::Fixed(other)) if size == other => {}
             (Kind::Fixed(size), Kind::Fixed(other)) => {
                 let sizes = format!("the reader's is {size}, the writer's {other}");
-                found.push(format!("FIXED_SIZE_MISMATCH at {}: {sizes}", below(at, "size")));
+                found.push(Difference::new("FIXED_SIZE_MISMATCH", below(at, "size"), sizes));
             }
             _ => {
                 let kinds = format!("\"{}\" and \"{}\" are of different kinds", reader.name, writer.name);
-                return vec![format!("TYPE_MISMATCH at {at}: {kinds}")];
+                return vec![Difference::new("TYPE_MISMATCH", at, kinds)];
             }
         }
         found
     }
 
-    fn compare_field(&mut self, field: &Field, others: &HashMap<&str, &Field>, at: &str) -> Vec<String> {
+    fn compare_field(&mut self, field: &Field, others: &HashMap<&str, &Field>, at: &str) -> Vec<Difference> {
         self.count(field.aliases.len().saturating_add(1));
         let names: HashSet<&str> =
             std::iter::once(&field.name).chain(&field.aliases).map(String::as_str).collect();
@@ -157,22 +155,27 @@ impl Comparison<'_> {
         match written.as_slice() {
             [written] => self.compare(&field.schema, &written.schema, &below(at, "type")),
             [] if field.default.is_some() => Vec::new(),
-            [] => vec![format!(
-                "READER_FIELD_MISSING_DEFAULT_VALUE at {at}: the writer lacks the field \"{}\", and it has no default",
-                field.name
-            )],
-            _ => vec![format!("several fields of the writer are the field \"{}\", at {at}", field.name)],
+            [] => {
+                let reason = format!("the writer lacks the field \"{}\", and it has no default", field.name);
+                vec![Difference::new("READER_FIELD_MISSING_DEFAULT_VALUE", at, reason)]
+            }
+            _ => {
+                let reason = format!("several fields of the writer are the field \"{}\"", field.name);
+                vec![Difference::new("AMBIGUOUS_FIELD", at, reason)]
+            }
         }
     }
 
-    fn missing_branch(&self, writer: &Type, at: &str) -> String {
+    fn missing_branch(&self, writer: &Type, at: &str) -> Difference {
         let name = writer.name(&self.writer.named);
-        format!("MISSING_UNION_BRANCH at {at}: the reader's union has no type for the writer's \"{name}\"")
+        let reason = format!("the reader's union has no type for the writer's \"{name}\"");
+        Difference::new("MISSING_UNION_BRANCH", at, reason)
     }
 
-    fn mismatch(&self, reader: &Type, writer: &Type, at: &str) -> String {
+    fn mismatch(&self, reader: &Type, writer: &Type, at: &str) -> Difference {
         let (one, other) = (reader.name(&self.reader.named), writer.name(&self.writer.named));
-        format!("TYPE_MISMATCH at {at}: the reader's is \"{one}\", the writer's \"{other}\"")
+        let reason = format!("the reader's is \"{one}\", the writer's \"{other}\"");
+        Difference::new("TYPE_MISMATCH", at, reason)
     }
 }
 

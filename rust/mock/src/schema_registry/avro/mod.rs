@@ -1,6 +1,7 @@
 //! Avro schemas as a registry sees them: whether they are valid, and what a change breaks.
 //!
 //! - `parse` reads the text of a schema with those that it refers to; `default_value` checks the fields' defaults.
+//! - `resolved` replaces the names of references by definitions.
 //! - `compatibility` compares two schemas by the rules of Java's `SchemaCompatibility`, as Confluent's registry does.
 //!
 //! `ottla-schema` has another parser, for columns: it refuses recursive types, which a registry accepts.
@@ -11,6 +12,7 @@
 mod compatibility;
 mod default_value;
 mod parse;
+mod resolved;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +22,7 @@ use serde_json::Value;
 
 pub(super) use self::compatibility::differences;
 pub(super) use self::parse::parse;
+pub(super) use self::resolved::resolved;
 
 /// A schema with the definitions of its named types.
 #[derive(Debug)]

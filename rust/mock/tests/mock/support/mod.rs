@@ -3,6 +3,7 @@
 pub(crate) mod classic_member;
 pub(crate) mod configs;
 pub(crate) mod consumer_member;
+pub(crate) mod registry;
 pub(crate) mod sasl_client;
 pub(crate) mod share_member;
 

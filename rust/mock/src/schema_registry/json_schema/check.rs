@@ -7,7 +7,7 @@ use serde_json::Value;
 const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "integer", "string"];
 
 /// The reason why a text is not a schema, if it is none.
-pub(super) fn check(text: &str) -> Result<(), String> {
+pub(in super::super) fn check(text: &str) -> Result<(), String> {
     let schema = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     check_schema(&schema)
 }
