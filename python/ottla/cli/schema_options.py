@@ -20,7 +20,8 @@ PARTS = ("key", "value")
 """The parts of a record that may have a schema."""
 _FORMATS = ("avro", "protobuf", "json")
 _WIRE_FORMATS = ("confluent", "apicurio", "glue", "none")
-_OPTIONS = ("schema", "register", "subject", "message", "wire_format")
+_OPTIONS = ("schema", "register", "subject", "message", "wire_format", "schema_id_serializer")
+_SCHEMA_ID_SERIALIZERS = ("prefix", "header")
 _LATEST = "latest"
 
 
@@ -64,6 +65,12 @@ def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> Non
             choices=[name for name in _WIRE_FORMATS if not (writes and name == "glue")],
             help=f"how the {part} carries its schema id (confluent)",
         )
+        if writes:
+            group.add_argument(
+                f"--{part}-schema-id-serializer",
+                choices=_SCHEMA_ID_SERIALIZERS,
+                help=f"whether the id is before the {part}, or the GUID in a header (prefix)",
+            )
     parser.set_defaults(writes_schemas=writes)
 
 
@@ -113,6 +120,14 @@ def _check_options(arguments: argparse.Namespace, part: str) -> None:
         raise ConfigError(f"--{part}-subject has no effect with this --{part}-schema")
     if given["register"] and not (given["schema"] or "").startswith("@"):
         raise ConfigError(f"--{part}-register needs the schema: give --{part}-schema @FILE")
+    if given["schema_id_serializer"] == "header" and given["wire_format"] not in (
+        None,
+        "confluent",
+    ):
+        raise ConfigError(
+            f"--{part}-schema-id-serializer header has no effect with "
+            f"--{part}-wire-format {given['wire_format']}"
+        )
     if given["register"] and given["wire_format"] == "none":
         raise ConfigError(f"--{part}-register has no effect with --{part}-wire-format none")
 
@@ -149,6 +164,9 @@ def _format(
     options: dict[str, Any] = {"schema": schema, "subject": subject, "wire_format": wire_format}
     if arguments.writes_schemas:
         options["register"] = getattr(arguments, f"{part}_register")
+        options["schema_id_serializer"] = (
+            getattr(arguments, f"{part}_schema_id_serializer") or _SCHEMA_ID_SERIALIZERS[0]
+        )
     options |= {"mode": mode, "limits": limits}
     if kind == "protobuf":
         return Protobuf(used, message=message, **options)

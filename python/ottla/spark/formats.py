@@ -112,6 +112,7 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
         "mode": _mode(typed),
         "fields": None if typed.fields is None else list(typed.fields),
         "register": typed.registers,
+        "schema_id_serializer": typed.schema_id_serializer,
         "limits": dict(typed.limits),
     }
     match typed.format:

@@ -39,7 +39,9 @@ def _without_registering(typed: TypedColumn) -> TypedColumn:
     """Return a column that is encoded with the same schema, and registers nothing."""
     if not typed.registers:
         return typed
-    return replace(typed, registers=False, wire_format="none", registry=())
+    return replace(
+        typed, registers=False, wire_format="none", schema_id_serializer="prefix", registry=()
+    )
 
 
 def _check_column(typed: TypedColumn, data_type: DataType, topic: str) -> None:
