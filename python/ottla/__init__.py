@@ -18,47 +18,53 @@ import logging
 from typing import TYPE_CHECKING
 
 from ottla import errors
-from ottla._core import (
-    ApiStatistics,
-    AsyncBatchDelivery,
-    AsyncClient,
-    AsyncEvents,
-    AsyncProducer,
-    BatchDelivery,
-    Broker,
-    Client,
-    Cluster,
-    ConnectionStatus,
-    Consumer,
-    Delivery,
-    Event,
-    Events,
-    GroupMetadata,
-    OffsetAndMetadata,
-    OffsetAndTimestamp,
-    OpenTransaction,
-    Partition,
-    PreparedTransaction,
-    Producer,
-    ProducerState,
-    Record,
-    RecordBatch,
-    RecordMetadata,
-    RequestStatistics,
-    Scan,
-    ShareConsumer,
-    SlowRequest,
-    Topic,
-    TransactionDescription,
-    TransactionListing,
-    Watermarks,
-    __version__,
-    check_config,
-    partition_for_key,
-    partitions_for_keys,
-)
 from ottla._internal.loading import load_later
 from ottla.errors import KafkaError
+
+try:
+    from ottla._core import (
+        ApiStatistics,
+        AsyncBatchDelivery,
+        AsyncClient,
+        AsyncEvents,
+        AsyncProducer,
+        BatchDelivery,
+        Broker,
+        Client,
+        Cluster,
+        ConnectionStatus,
+        Consumer,
+        Delivery,
+        Event,
+        Events,
+        GroupMetadata,
+        OffsetAndMetadata,
+        OffsetAndTimestamp,
+        OpenTransaction,
+        Partition,
+        PreparedTransaction,
+        Producer,
+        ProducerState,
+        Record,
+        RecordBatch,
+        RecordMetadata,
+        RequestStatistics,
+        Scan,
+        ShareConsumer,
+        SlowRequest,
+        Topic,
+        TransactionDescription,
+        TransactionListing,
+        Watermarks,
+        __version__,
+        check_config,
+        partition_for_key,
+        partitions_for_keys,
+    )
+except ImportError as error:
+    from ottla._internal.missing_core import explain_missing_core
+
+    raise explain_missing_core(error) from error
 
 if TYPE_CHECKING:
     from ottla import (

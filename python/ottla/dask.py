@@ -69,7 +69,8 @@ def read_kafka(
         timeout: seconds to look up topics and offsets, and seconds without progress after which a
             task fails. Default: ``default.api.timeout.ms``, 60 s.
         key_format: a function that returns how keys with a schema are decoded, such as
-            ``lambda: ottla.schema.Avro(registry)``; each task calls it. Default: keys stay bytes.
+            ``lambda: Avro(Registry("http://registry:8081"))``. Each task calls it, since neither
+            can be pickled. Default: keys stay bytes.
         value_format: the same for values.
 
     Returns:

@@ -160,7 +160,7 @@ def _checked(returned: object, topic: str | None) -> ProducerRecord:
 class _Chain:
     """The interceptors of one client, called by the core in order."""
 
-    kind: type[_Interceptor]
+    kind: type
     required: tuple[str, ...]
     logger: logging.Logger
 

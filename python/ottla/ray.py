@@ -62,7 +62,8 @@ class KafkaDatasource(Datasource):  # type: ignore[misc]
         timeout: seconds to look up topics and offsets, and seconds without progress after which a
             task fails. Default: ``default.api.timeout.ms``, 60 s.
         key_format: a function that returns how keys with a schema are decoded, such as
-            ``lambda: ottla.schema.Avro(registry)``; each task calls it. Default: keys stay bytes.
+            ``lambda: Avro(Registry("http://registry:8081"))``. Each task calls it, since neither
+            can be pickled. Default: keys stay bytes.
         value_format: the same for values.
 
     Raises:
@@ -166,8 +167,8 @@ class KafkaDatasink(Datasink[int]):  # type: ignore[misc]
         config: configuration by Kafka's dotted names, as for ``ottla.Producer``, without
             ``transactional.id``.
         key_format: a function that returns how a typed column of keys is encoded, such as
-            ``lambda: ottla.schema.Avro(registry)``; each task calls it. Default: keys are bytes or
-            text.
+            ``lambda: Avro(Registry("http://registry:8081"))``. Each task calls it, since neither
+            can be pickled. Default: keys are bytes or text.
         value_format: the same for values; a block without a column ``value`` is then itself the
             values.
 

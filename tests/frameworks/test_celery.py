@@ -42,7 +42,13 @@ def test_each_task_is_executed_once(
     ledger = tmp_path / "ledger"
     env = {**broker.env, "LEDGER": str(ledger)}
     framework.run(way, "confluent_kafka", *printed("celery", "celery_orders.py"), env=env)
-    worker = (*printed("celery", "worker"), "--max-tasks-per-child", "10", "--loglevel", "INFO")
+    worker = (
+        *printed("celery", "celery_shop worker"),
+        "--max-tasks-per-child",
+        "10",
+        "--loglevel",
+        "INFO",
+    )
     with framework.start(way, "confluent_kafka", *worker, env=env) as running:
         running.wait_until(lambda: len(read(ledger)) >= TASKS.total())
         running.wait_until(lambda: broker.all_committed("shop-consumer-group", "shop"))

@@ -24,7 +24,7 @@ def test_two_workers_produce_and_consume(way: Way, broker: Broker, framework: Fr
     broker.create("orders", "invoices")
     (port,) = free_ports(1)
     base = f"http://127.0.0.1:{port}"
-    uvicorn = [word.replace("8000", str(port)) for word in printed("fastapi", "uvicorn")]
+    uvicorn = [word.replace("8000", str(port)) for word in printed("fastapi", "fastapi_orders")]
     placed: dict[int, dict[str, Any]] = {}
 
     def place(number: int) -> None:

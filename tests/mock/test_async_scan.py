@@ -130,3 +130,69 @@ def test_a_second_reader_gets_an_error(mock_cluster: MockCluster, topic: str) ->
         await scan.close()
 
     run(read())
+
+
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_a_scan_without_an_end_follows_until_it_is_closed(
+    mock_cluster: MockCluster, topic: str, start: str
+) -> None:
+    """A wait that is cancelled loses nothing; the end of the block ends it, although it waits."""
+    fill(mock_cluster, topic, 30)
+
+    async def read() -> None:
+        options: dict[str, Any] = {"start": start, "end": "never", "columns": COLUMNS}
+        seen: list[Any] = []
+        expected = 60 if start == "earliest" else 30
+        async with (
+            ottla.AsyncClient(mock_cluster.bootstrap) as client,
+            ottla.scan_async(topic, client, **options) as scan,
+        ):
+            await asyncio.to_thread(fill, mock_cluster, topic, 30)
+            while len(seen) < expected:
+                seen += rows_of(await asyncio.wait_for(scan.__anext__(), 60))
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(scan.__anext__(), 0.05)
+            await asyncio.to_thread(fill, mock_cluster, topic, 3)
+            while len(seen) < expected + 3:
+                seen += rows_of(await asyncio.wait_for(scan.__anext__(), 60))
+            waiting = asyncio.ensure_future(scan.__anext__())
+            await asyncio.sleep(0)
+            await scan.close()
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            with pytest.raises(errors.ClosedError):
+                await scan.__anext__()
+            assert await client.topic_names() == [topic]
+        assert len({(row[1], row[2]) for row in seen}) == len(seen) == expected + 3
+        first = min(row[2] for row in seen)
+        assert first == (0 if start == "earliest" else 10)
+
+    run(read())
+
+
+def test_a_scan_that_follows_reads_ahead_within_its_buffers(
+    mock_cluster: MockCluster, single: str
+) -> None:
+    """Whoever does not read has a bounded part of the topic in memory."""
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        for _ in range(400):
+            producer.send(single, b"x" * 50_000)
+
+    async def read() -> None:
+        config = {"fetch.max.bytes": 1_000_000}
+        async with (
+            ottla.AsyncClient(mock_cluster.bootstrap, config) as client,
+            ottla.scan_async(
+                single, client, end="never", columns=["offset", "value"], target_bytes=100_000
+            ) as scan,
+        ):
+            read_bytes = [-1.0, 0.0]
+            while read_bytes[-1] != read_bytes[-2]:
+                await asyncio.sleep(0.2)
+                read_bytes.append(client.metrics()["incoming-byte-total"])
+            assert 0 < read_bytes[-1] < 10_000_000
+            rows = 0
+            while rows < 400:
+                rows += (await asyncio.wait_for(scan.__anext__(), 60)).num_rows
+
+    run(read())

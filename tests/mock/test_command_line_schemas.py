@@ -393,7 +393,10 @@ def test_a_registry_that_fails_ends_the_command(
             [*OF_ANY, "--value-wire-format", "glue"],
             "--value-wire-format glue needs the schema: give --value-schema @FILE",
         ),
-        (["--value-format", "avro", "--value-schema", "x"], "expected latest, an id, or @FILE"),
+        (
+            ["--value-format", "avro", "--value-schema", "x"],
+            "expected latest, an id, @FILE, or written",
+        ),
         (["--value-format", "avro", "--value-schema", "@/no/file"], "@/no/file: "),
         (["--value-format", "avro", "--schema-registry", "r:8081"], "expected https://host:port"),
         (

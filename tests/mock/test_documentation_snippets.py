@@ -86,7 +86,8 @@ EXPECTED = {
     ("docs/guides/asyncio.md", 0): Expected("None b'three'", endless=True),
     ("docs/guides/asyncio.md", 1): Expected("^3$"),
     ("docs/guides/asyncio.md", 2): Expected("^3$"),
-    ("docs/guides/asyncio.md", 3): Expected("leader of orders-0", endless=True, nudge=_move_leader),
+    ("docs/guides/asyncio.md", 3): Expected("^3$"),
+    ("docs/guides/asyncio.md", 4): Expected("leader of orders-0", endless=True, nudge=_move_leader),
     ("docs/guides/consume.md", 0): Expected("None b'three'", endless=True),
     ("docs/guides/consume.md", 1): Expected("^3$"),
     ("docs/guides/consume.md", 2): Expected(
@@ -112,10 +113,11 @@ EXPECTED = {
     ),
     ("docs/guides/objects.md", 2): Expected("^7$", connects=False),
     ("docs/guides/observability.md", 0): Expected(r"\d b'(?s:.*)\"name\": \"process orders\""),
-    ("docs/guides/observability.md", 1): Expected(
+    ("docs/guides/observability.md", 1): Expected("^3.0$"),
+    ("docs/guides/observability.md", 2): Expected(
         r'^kafka_producer_record_send_total{client_id="orders-writer"} 1.0$'
     ),
-    ("docs/guides/observability.md", 2): Expected(
+    ("docs/guides/observability.md", 3): Expected(
         r"^\[b'one', b'three'\]\ncommitted {\('orders', 0\): OffsetAndMetadata\(offset=3"
     ),
     ("docs/guides/produce.md", 0): Expected("^3$"),

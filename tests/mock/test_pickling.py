@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 
 import ottla
+from ottla import schema
 from ottla.testing import MockCluster
 
 VALUES = {
@@ -57,6 +60,30 @@ def test_values_from_a_cluster_survive_pickle_and_copy(
         ]
         assert consumer.group_metadata().member_id
     assert pickle.loads(pickle.dumps(originals)) == originals == copy.deepcopy(originals)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        (registry := schema.Registry("http://user:hunter2@localhost:1")),
+        schema.Avro(registry),
+        schema.Json(registry),
+        schema.Protobuf(registry),
+        schema.DeadLetters("dead", "localhost:1"),
+        schema.AsyncRegistry("http://localhost:1"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_may_have_passwords_is_not_pickled_and_the_remedy_is_named(value: Any) -> None:
+    """Also within what Ray and dask send to their workers; no password is in the error."""
+    for dump in (pickle.dumps, copy.copy, copy.deepcopy, cloudpickle.dumps):
+        for within in (value, functools.partial(print, value)):
+            if dump is copy.copy and within is not value:
+                continue
+            with pytest.raises(TypeError, match="pass a function that makes it") as failed:
+                dump(within)
+            assert f"ottla.schema.{type(value).__name__} cannot be pickled" in str(failed.value)
+            assert "hunter2" not in str(failed.value)
 
 
 def test_constructors_validate_their_arguments() -> None:

@@ -114,3 +114,14 @@ def test_dead_letters_are_left_out_whatever_a_query_selects(
         assert query.collect().height == 2
     assert frame.select(pl.len()).collect().item() == 2
     assert mock_cluster.end_offset("dead", 0) > 0
+
+
+def test_dead_letters_of_a_function_of_fields_are_refused(
+    client: ottla.Client, mock_cluster: MockCluster, mixed: str
+) -> None:
+    """A query that does not use a malformed field would have its record, and another not."""
+    mock_cluster.create_topic("dead", partitions=1)
+    letters = DeadLetters("dead", mock_cluster.bootstrap)
+    for mode in (letters, "permissive"):
+        with pytest.raises(errors.ConfigError, match="must be failfast, since other modes"):
+            scan_kafka(mixed, client, value_format=lambda fields: orders(mode, fields))  # noqa: B023

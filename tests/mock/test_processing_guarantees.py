@@ -14,7 +14,14 @@ import pytest
 import ottla
 from ottla.testing import Fault, MockCluster
 from tests.support.jars import REPOSITORY
-from tests.support.processing import PROCESSORS, committed, run_until, running, written
+from tests.support.processing import (
+    PROCESSORS,
+    committed,
+    run_to_error,
+    run_until,
+    running,
+    written,
+)
 from tests.support.waiting import wait_until
 
 _CHILD = """
@@ -216,3 +223,33 @@ def test_a_commit_that_fails_in_passing_is_repeated(
     )
     run_until(processor, lambda: committed(mock_cluster, "billing", orders).get(0) == 2)
     assert set(seen) == {b"a", b"b"}
+
+
+def test_the_outcome_of_a_commit_is_not_awaited_without_limit(
+    mock_cluster: MockCluster, orders: str, kind: Any
+) -> None:
+    """The run ends with a clear error; the next one handles the record again."""
+    send(mock_cluster, b"a")
+    mock_cluster.inject(Fault.silence(), api="EndTxn")
+    limits = {"request_timeout_ms": 300, "delivery_timeout_ms": 500, "max_block_ms": 200}
+
+    def make(**options: Any) -> Any:
+        return kind(
+            lambda each: None,
+            orders,
+            mock_cluster.bootstrap,
+            {"transactional.id": "billing-1"},
+            group_id="billing",
+            retry_delays=[3600],
+            exactly_once=True,
+            **options,
+        )
+
+    processor = make(**limits)
+    with pytest.raises(ottla.errors.TimeoutError, match=r"unknown after 0.5 s \(delivery"):
+        run_to_error(processor)
+    assert processor.metrics()["record-success-total"] == 0
+    mock_cluster.clear_faults()
+    processor = make()
+    run_until(processor, lambda: committed(mock_cluster, "billing", orders).get(0) == 1)
+    assert processor.metrics()["record-success-total"] == 1

@@ -380,3 +380,18 @@ def test_large_topic_under_many_batches(client: ottla.Client, topic: str) -> Non
             producer.send_batch(topic, pa.array([f"{i:0200}" for i in range(10_000)]))
     table = read_table(ottla.scan(topic, client, columns=["value"]))
     assert table.num_rows == 100_000
+
+
+def test_a_scan_without_an_end_follows_until_it_is_closed(
+    mock_cluster: MockCluster, client: ottla.Client, filled: str
+) -> None:
+    before = sum(batch.num_rows for batch in ottla.scan(filled, client))
+    with ottla.scan(filled, client, end="never", columns=["offset"]) as scan:
+        rows = 0
+        while rows < before:
+            rows += next(scan).num_rows
+        mock_cluster.append(filled, 0, [b"later"])
+        rows += next(scan).num_rows
+    assert rows == before + 1
+    with pytest.raises(ottla.errors.ClosedError):
+        next(scan)

@@ -164,3 +164,25 @@ def test_conversions_that_fail_or_do_not_apply(mock_cluster: MockCluster) -> Non
     assert numbers(mock_cluster, "target") == []
     with pytest.raises(errors.ConfigError, match="key_serializer: Arrow columns have bytes"):
         ottla.transform(lambda batch: batch, *where, arrow=True, key_serializer=serializers.json)
+
+
+def test_input_of_transactions_that_are_not_decided_is_refused(mock_cluster: MockCluster) -> None:
+    """The processor refuses it likewise: what was made of aborted records would stay."""
+    fill(mock_cluster, 1)
+    with pytest.raises(errors.ConfigError, match="transform needs read_committed"):
+        run(mock_cluster, 1, isolation_level="read_uncommitted")
+
+
+def test_the_outcome_of_a_commit_is_not_awaited_without_limit(mock_cluster: MockCluster) -> None:
+    """The error is clear, and another call continues where the transaction has ended."""
+    fill(mock_cluster, 5)
+    mock_cluster.inject(Fault.silence(), api="EndTxn")
+    limits = {"request_timeout_ms": "300", "delivery_timeout_ms": "500", "max_block_ms": "200"}
+    with pytest.raises(errors.TimeoutError, match=r"unknown after 0.5 s \(delivery") as failed:
+        run(mock_cluster, 5, **limits)
+    assert failed.value.fatal
+    assert failed.value.maybe_done
+    mock_cluster.clear_faults()
+    summary = run(mock_cluster, 5)
+    assert numbers(mock_cluster, "target") == list(range(5))
+    assert summary.records == 5

@@ -72,6 +72,10 @@ def test_read_arrow(spark: SparkSession, kafka: KafkaCluster, events: str) -> No
         spark, options, columns="value binary", transform=halves, schema="half bigint"
     )
     assert sorted(row.half for row in frame.collect()) == [i // 2 for i in range(3000)]
+    # The plan names what was planned.
+    plan = frame._jdf.queryExecution().toString()
+    assert f"MapInArrow ottla {events}[0] 0..1000, {events}[1] 0..1000, {events}[2]" in plan
+    assert "; columns value; transform halves" in plan
 
 
 def test_read_arrow_takes_numbers_and_booleans_as_spark_does(

@@ -10,9 +10,11 @@ from typing import Any
 
 import ottla
 from ottla.processing import AsyncProcessor, Processor
+from ottla.processing.letter_headers import PREFIX
 from ottla.testing import MockCluster
 from tests.support.waiting import wait_until
 
+DELAYS = (0.2, 0.3)
 PROCESSORS: dict[str, Any] = {"blocking": Processor, "asyncio": AsyncProcessor}
 
 Records = list[ottla.Record[Any, Any]]
@@ -74,3 +76,31 @@ def committed(cluster: MockCluster, group: str, topic: str) -> dict[int, int]:
     with ottla.Admin(cluster.bootstrap) as admin:
         offsets = admin.list_group_offsets([group])[group]
     return {number: each.offset for (name, number), each in offsets.items() if name == topic}
+
+
+def make(kind: Any, cluster: MockCluster, handler: Any, **options: Any) -> Any:
+    """Return a processor of the topic `orders`, in the group `billing`."""
+    settings = {"retry_delays": DELAYS, "create_topics": True, "group_id": "billing", **options}
+    return kind(handler, "orders", cluster.bootstrap, **settings)
+
+
+def send(cluster: MockCluster, *values: bytes | None, **options: Any) -> None:
+    """Write values to partition 0 of the topic `orders`."""
+    with ottla.Producer(cluster.bootstrap) as producer:
+        for value in values:
+            producer.send("orders", value, partition=0, **options)
+
+
+def errors_of(record: ottla.Record) -> dict[str, str]:
+    """Return the headers that were added to a record when it failed."""
+    return {
+        name.removeprefix(PREFIX): (value or b"").decode()
+        for name, value in record.headers
+        if name.startswith(PREFIX)
+    }
+
+
+def content(record: ottla.Record) -> tuple[Any, ...]:
+    """Return a record without its leader epoch, which another attempt does not know."""
+    place = (record.topic, record.partition, record.offset, record.timestamp)
+    return (*place, record.timestamp_type, record.key, record.value, record.headers)

@@ -50,6 +50,10 @@ class Telemetry:
             tracer_provider=self.tracer_provider, meter_provider=self.meter_provider, **options
         )
 
+    def processor(self) -> otel.ProcessorInterceptor:
+        """Return an interceptor for a processor."""
+        return otel.ProcessorInterceptor(meter_provider=self.meter_provider)
+
     def spans(self, prefix: str = "") -> Sequence[ReadableSpan]:
         """Return the ended spans whose names begin with a prefix, in the order of their starts."""
         ended = self._exporter.get_finished_spans()

@@ -25,3 +25,19 @@ def responds(url: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def get(url: str) -> Any:
+    """Send a GET request, and return the response, decoded from JSON."""
+    with urllib.request.urlopen(url, timeout=_TIMEOUT) as response:
+        return json.load(response)
+
+
+def status(url: str) -> int:
+    """Return the status of the response to a GET request."""
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code

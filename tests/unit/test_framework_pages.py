@@ -15,8 +15,10 @@ from tests.support.snippets import Snippet
 REQUIREMENTS = REPOSITORY / "requirements" / "frameworks"
 # The frameworks of a page: its title names their packages, but for a space or capital letters.
 PAGES = {
+    "airflow": ("apache-airflow-core",),
     "bytewax": ("bytewax",),
     "celery": ("celery", "kombu"),
+    "dagster": ("dagster",),
     "django": ("django", "gunicorn"),
     "fastapi": ("fastapi", "uvicorn"),
     "faststream": ("faststream",),

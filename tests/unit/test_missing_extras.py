@@ -57,6 +57,17 @@ def test_without_opentelemetry(program: str) -> None:
 SPARK = "pip install 'ottla[spark]'"
 
 
+@pytest.mark.parametrize("name", ["register", "read_arrow", "OttlaDataSource"])
+def test_a_pyspark_without_data_sources(name: str) -> None:
+    """As before 4.0, which many platforms have."""
+    program = f"import ottla\nottla.spark.{name}(None, {{}})"
+    if name == "register":
+        program = "import ottla\nottla.spark.register(None)"
+    old = "import sys\nsys.modules['pyspark.sql.datasource'] = None\n"
+    message = run_python(old + EXPECT.format(body="    " + program.replace("\n", "\n    ")))
+    assert "needs a newer version of pyspark: pip install 'ottla[spark]'" in message
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -175,7 +186,11 @@ def test_extras_match_pyproject() -> None:
     text = (ROOT / "pyproject.toml").read_text()
     section = text.partition("[project.optional-dependencies]\n")[2].partition("\n[")[0]
     found = {
-        line.partition(" = ")[0]: tuple(re.findall(r'"(\w+)', line))
+        line.partition(" = ")[0]: tuple(
+            # Its module is not the first word of its name.
+            "jsonschema_rs" if name == "jsonschema" else name
+            for name in re.findall(r'"(\w+)', line)
+        )
         for line in section.splitlines()
         if " = " in line
     }

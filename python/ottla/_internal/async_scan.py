@@ -147,7 +147,9 @@ def scan_async(
             ``AsyncClient``.
         config: configuration by Kafka's dotted names, as for ``scan``.
         start: where to start, as for ``scan``. Default: the earliest record.
-        end: where to end, exclusive, as for ``scan``. Default: the end of the log.
+        end: where to end, exclusive, as for ``scan``. With ``"never"``, the scan follows the
+            partitions until it is closed, and reads ahead no more than its buffers hold. Default:
+            the end of the log.
         partitions: the partitions to read. Default: all.
         columns: the columns, in this order. Default: all but ``headers``.
         include_headers: whether to add ``headers`` to the default columns.
@@ -184,8 +186,11 @@ def scan_async(
     async def begin() -> AsyncScanBase:
         cluster = await client.cluster(wanted, timeout=timeout)
         chosen = scanning.chosen_partitions(cluster, wanted, indexes)
-        bounds = []
+        bounds: list[dict[tuple[str, int], Any]] = []
         for name, bound in (("start", start), ("end", end)):
+            if name == "end" and bound == scanning.NEVER:
+                bounds.append(dict.fromkeys(chosen))
+                break
             lookup = scanning.offset_lookups(chosen, bound, name)
             found = None
             while True:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["scan"]
 
+# The end of a scan that follows its partitions. It is a name, since None may be a mistake.
+NEVER = "never"
+
 # A bound of a scan: "earliest", "latest", a time, an offset for all partitions, or offsets by
 # partition.
 Bound = str | int | datetime | Mapping[int, int]
@@ -62,7 +65,8 @@ def scan(
         start: where to start: ``"earliest"``, ``"latest"``, a ``datetime`` with a time zone (the
             first record at or after it), an offset, or offsets by partition. Default: the earliest
             record.
-        end: where to end, exclusive, in the same forms. Default: the end of the log; with
+        end: where to end, exclusive, in the same forms. With ``"never"``, the scan follows the
+            partitions until it is closed. Default: the end of the log; with
             ``isolation.level=read_committed``, the last stable offset.
         partitions: the partitions to read. Default: all.
         columns: the columns, in this order: any of ``key``, ``value``, ``topic``, ``partition``,
@@ -97,9 +101,18 @@ def scan(
     """
     client = scan_client(bootstrap, config, timeout, kwargs)
     columns = names("columns", columns)
-    ranges = find_ranges(client, topics, start, end, partitions, timeout)
+    bounds: Sequence[tuple[str, int, int, int | None]]
+    if end == NEVER:
+        chosen = find_partitions(client, topics, partitions, timeout)
+        bounds = [
+            (*one, at, None)
+            for one, at in _offsets(client, chosen, start, "start", timeout).items()
+        ]
+    else:
+        ranges = find_ranges(client, topics, start, end, partitions, timeout)
+        bounds = [one.bounds for one in ranges]
     return client.scan(
-        [one.bounds for one in ranges],
+        bounds,
         columns=columns,
         include_headers=include_headers,
         max_rows=max_rows,
@@ -134,13 +147,23 @@ def find_ranges(
     timeout: float | None,
 ) -> list[OffsetRange]:
     """Look up the range of each partition that ``scan`` reads with these arguments."""
-    topics = [topics] if isinstance(topics, str) else names("topics", topics)
-    topics = list(dict.fromkeys(topics))
-    partitions = collection("partitions", partitions, "[0, 1]")
-    chosen = chosen_partitions(client.cluster(topics, timeout=timeout), topics, partitions)
+    chosen = find_partitions(client, topics, partitions, timeout)
     starts = _offsets(client, chosen, start, "start", timeout)
     ends = _offsets(client, chosen, end, "end", timeout)
     return [OffsetRange(*one, starts[one], ends[one]) for one in chosen]
+
+
+def find_partitions(
+    client: Client,
+    topics: str | Sequence[str],
+    partitions: Iterable[int] | None,
+    timeout: float | None,
+) -> list[tuple[str, int]]:
+    """Look up the partitions that ``scan`` reads with these arguments."""
+    topics = [topics] if isinstance(topics, str) else names("topics", topics)
+    topics = list(dict.fromkeys(topics))
+    partitions = collection("partitions", partitions, "[0, 1]")
+    return chosen_partitions(client.cluster(topics, timeout=timeout), topics, partitions)
 
 
 def chosen_partitions(

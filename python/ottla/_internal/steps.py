@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import logging
+import time
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any
@@ -44,14 +45,37 @@ def commit_starts(consumer: Any, partitions: Sequence[tuple[str, int]]) -> Steps
     return committed
 
 
-def commit(producer: Any, logger: logging.Logger) -> Steps:
-    """Commit a producer's transaction; wait until its outcome is known."""
+def commit(producer: Any, logger: logging.Logger, timeout: float) -> Steps:
+    """Commit a producer's transaction; wait until its outcome is known.
+
+    Args:
+        producer: the producer.
+        logger: gets a warning for each wait of ``max.block.ms``.
+        timeout: the seconds to wait at most: ``delivery.timeout.ms``.
+
+    Raises:
+        TimeoutError: the outcome is still unknown. It is fatal, and the producer is closed.
+    """
+    deadline = time.monotonic() + timeout
     while True:
         try:
             yield producer.commit_transaction
         except errors.TimeoutError as error:
             # The commit continues; its outcome must be known before the next poll.
-            logger.warning("waiting for the commit: %s", error)
+            if time.monotonic() < deadline:
+                logger.warning("waiting for the commit: %s", error)
+                continue
+            unknown = errors.TimeoutError(
+                f"the outcome of the transaction is unknown after {timeout:g} s "
+                "(delivery.timeout.ms): it was committed, or none of it becomes visible; start "
+                "again, from the committed offsets, once its coordinator responds; last failure: "
+                f"{error}"
+            )
+            # An abort is not possible any more, and closing would wait for the same outcome.
+            unknown.fatal = unknown.maybe_done = True
+            with contextlib.suppress(errors.KafkaError):
+                yield partial(producer.close, timeout=0)
+            raise unknown from error
         else:
             return
 

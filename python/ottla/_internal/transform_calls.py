@@ -9,13 +9,18 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import AsyncProducer, Consumer, Producer
-from ottla._internal.arguments import mapping, names
+from ottla._internal.arguments import names
 from ottla._internal.async_consumer import AsyncConsumer
+from ottla._internal.group_settings import (
+    check_read_committed,
+    commit_timeout,
+    group_settings,
+    transaction_id,
+)
 from ottla._internal.steps import await_all, call_all
 from ottla._internal.transform_steps import StopFlag, Transformation, TransformSummary
 from ottla.errors import ConfigError
@@ -33,14 +38,9 @@ def _configs(
     config: Mapping[str, Any] | None, keywords: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the configurations of the consumer and of the producer."""
-    given = {} if config is None else mapping("config", config, '{"linger.ms": 5}')
-    settings = {name.replace("_", "."): value for name, value in given.items()}
-    settings |= {name.replace("_", "."): value for name, value in keywords.items()}
-    if not settings.get("group.id"):
-        raise ConfigError("group.id is missing: the group's members share the partitions")
-    if settings.pop("enable.auto.commit", False) not in {False, "false"}:
-        raise ConfigError("enable.auto.commit: offsets are committed with the transactions")
-    name = settings.pop("transactional.id", None) or f"{settings['group.id']}-{uuid.uuid4()}"
+    settings = group_settings(config, keywords, "offsets are committed with the transactions")
+    check_read_committed(settings, "transform")
+    name = transaction_id(settings)
     defaults = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
     consumer = {**defaults, **settings, "enable.auto.commit": False}
     return consumer, {**settings, "transactional.id": name}
@@ -95,8 +95,9 @@ def transform(
             ``transactional.id`` to a name that no other running process has and that stays the
             same after a restart: a restart then ends at once what the process left open, which
             otherwise takes ``transaction.timeout.ms``; without it, the name is new each time.
-            ``isolation.level`` is ``read_committed`` and ``auto.offset.reset`` is ``earliest``
-            unless they are set.
+            ``isolation.level`` is ``read_committed``, and cannot be another one;
+            ``auto.offset.reset`` is ``earliest`` unless it is set. The outcome of a transaction is
+            awaited for ``delivery.timeout.ms``.
         arrow: whether the function is called with Arrow batches.
         max_records: the maximum number of records, or rows, of a transaction. Default: as for
             ``Consumer.poll`` and ``Consumer.poll_arrow``.
@@ -116,6 +117,8 @@ def transform(
         SerializationError: a serializer or deserializer failed; nothing of that poll is committed.
         FencedError: another producer has the same ``transactional.id``, or a transaction took
             longer than ``transaction.timeout.ms``.
+        TimeoutError: the outcome of a transaction is unknown after ``delivery.timeout.ms``; another
+            call continues where it ended.
         TransactionAbortableError: a transaction has failed ten times in a row.
     """
     of_consumer, of_producer = _configs(config, kwargs)
@@ -136,6 +139,7 @@ def transform(
             stop or threading.Event(),
             arrow=arrow,
             max_records=max_records,
+            commit_timeout=commit_timeout(of_producer),
             sleep=time.sleep,
         )
         consumer.subscribe(
@@ -203,6 +207,7 @@ async def transform_async(
             stop or asyncio.Event(),
             arrow=arrow,
             max_records=max_records,
+            commit_timeout=commit_timeout(of_producer),
             sleep=asyncio.sleep,
         )
 

@@ -69,11 +69,12 @@ class Transformation:
         *,
         arrow: bool,
         max_records: int | None,
+        commit_timeout: float,
         sleep: Callable[[float], Any],
     ) -> None:
         self._consumer, self._producer = consumer, producer
         self._function, self._output, self._stop = function, output, stop
-        self._sleep = sleep
+        self._sleep, self._commit_timeout = sleep, commit_timeout
         limit = {}
         if max_records is not None:
             name = "max_rows" if arrow else "max_records"
@@ -115,7 +116,7 @@ class Transformation:
             counts = yield from self._process(polled)
             offsets = partial(self._producer.send_offsets_to_transaction, None, self._consumer)
             yield offsets
-            yield from commit(self._producer, _logger)
+            yield from commit(self._producer, _logger, self._commit_timeout)
         except GeneratorExit:
             # The caller gave up the steps: none can follow.
             raise

@@ -26,6 +26,7 @@ class Record(NamedTuple):
     Attributes:
         timestamp: milliseconds since 1970; None after the year 294,246.
         objects: the key and the value that have a schema, as JSON values.
+        types: the names of the types of those that are read as written.
         error: the reason why the key or the value cannot be decoded.
     """
 
@@ -37,6 +38,7 @@ class Record(NamedTuple):
     timestamp: int | None
     headers: list[tuple[str, bytes | None]] | None
     objects: Mapping[str, Any] | None = None
+    types: Mapping[str, str | None] | None = None
     error: str | None = None
 
 

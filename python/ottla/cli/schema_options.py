@@ -7,22 +7,40 @@ no effect is an error, and no message contains a credential.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ottla._internal.text import reason
 from ottla.cli.options import registry_configuration, settings_of
+from ottla.cli.registry.schemas import reference_of
 from ottla.cli.registry_keys import REGISTRY_URL, registry_key, without_limits
 from ottla.errors import ConfigError
-from ottla.schema import Avro, ColumnFormat, Json, Protobuf, Registry
+from ottla.schema import Avro, ColumnFormat, Json, Protobuf, Registry, Schema
 
 PARTS = ("key", "value")
 """The parts of a record that may have a schema."""
 _FORMATS = ("avro", "protobuf", "json")
 _WIRE_FORMATS = ("confluent", "apicurio", "glue", "none")
-_OPTIONS = ("schema", "register", "subject", "message", "wire_format", "schema_id_serializer")
+_STRATEGIES = ("topic", "record", "topic_record")
+_OPTIONS = (
+    "schema",
+    "reference",
+    "register",
+    "subject",
+    "subject_strategy",
+    "message",
+    "wire_format",
+    "schema_id_serializer",
+)
 _SCHEMA_ID_SERIALIZERS = ("prefix", "header")
 _LATEST = "latest"
+_WRITTEN = "written"
+_TYPES: dict[str, Literal["AVRO", "PROTOBUF", "JSON"]] = {
+    "avro": "AVRO",
+    "protobuf": "PROTOBUF",
+    "json": "JSON",
+}
 
 
 def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> None:
@@ -44,8 +62,16 @@ def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> Non
     for part in PARTS:
         group.add_argument(
             f"--{part}-schema",
-            metavar="latest|ID|@FILE",
-            help=f"the schema to {purpose}: the latest of the subject (the default), or another",
+            metavar="latest|ID|@FILE" if writes else "latest|ID|@FILE|written",
+            help=f"the schema to {purpose}: the latest of the subject (the default), or another"
+            + ("" if writes else "; written: each with its own, and the name of its type"),
+        )
+        group.add_argument(
+            f"--{part}-reference",
+            action="append",
+            default=[],
+            metavar="NAME=SUBJECT:VERSION",
+            help="a schema that @FILE refers to by this name; may be repeated",
         )
         if writes:
             group.add_argument(
@@ -56,6 +82,13 @@ def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> Non
         group.add_argument(
             f"--{part}-subject", metavar="NAME", help=f"the subject (the topic's name and -{part})"
         )
+        if writes:
+            group.add_argument(
+                f"--{part}-subject-strategy",
+                choices=_STRATEGIES,
+                help="what names the subject of @FILE: the topic (the default), the record's "
+                "name, or both",
+            )
         group.add_argument(
             f"--{part}-message", metavar="NAME", help="the full name of the Protobuf message"
         )
@@ -72,6 +105,11 @@ def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> Non
                 help=f"whether the id is before the {part}, or the GUID in a header (prefix)",
             )
     parser.set_defaults(writes_schemas=writes)
+
+
+def is_written(arguments: argparse.Namespace, part: str) -> bool:
+    """Whether keys or values are read with the schemas that they were written with."""
+    return bool(getattr(arguments, f"{part}_schema") == _WRITTEN and not arguments.writes_schemas)
 
 
 def formats_of(arguments: argparse.Namespace, mode: str = "failfast") -> dict[str, ColumnFormat]:
@@ -107,7 +145,7 @@ def _check(arguments: argparse.Namespace, wanted: list[str]) -> None:
 
 def _check_unused(arguments: argparse.Namespace, part: str) -> None:
     for option in _OPTIONS:
-        if getattr(arguments, f"{part}_{option}", None) not in (None, False):
+        if getattr(arguments, f"{part}_{option}", None) not in (None, False, []):
             name = f"--{part}-{option.replace('_', '-')}"
             raise ConfigError(f"{name} has no effect without --{part}-format")
 
@@ -118,7 +156,22 @@ def _check_options(arguments: argparse.Namespace, part: str) -> None:
         raise ConfigError(f"--{part}-message has no effect without --{part}-format protobuf")
     if given["subject"] is not None and not _uses_subject(arguments, part):
         raise ConfigError(f"--{part}-subject has no effect with this --{part}-schema")
-    if given["register"] and not (given["schema"] or "").startswith("@"):
+    if given["subject"] is not None and given["subject_strategy"] is not None:
+        raise ConfigError(f"--{part}-subject and --{part}-subject-strategy exclude each other")
+    is_file = (given["schema"] or "").startswith("@")
+    if given["reference"] and not is_file:
+        raise ConfigError(f"--{part}-reference has no effect without --{part}-schema @FILE")
+    if given["subject_strategy"] not in (None, "topic") and not is_file:
+        raise ConfigError(
+            f"--{part}-subject-strategy {given['subject_strategy']} needs the name of a record: "
+            f"give --{part}-schema @FILE"
+        )
+    if is_written(arguments, part) and given["wire_format"] in ("glue", "none"):
+        raise ConfigError(
+            f"--{part}-schema written needs the id of each record's schema, which "
+            f"--{part}-wire-format {given['wire_format']} has not"
+        )
+    if given["register"] and not is_file:
         raise ConfigError(f"--{part}-register needs the schema: give --{part}-schema @FILE")
     if given["schema_id_serializer"] == "header" and given["wire_format"] not in (
         None,
@@ -128,6 +181,8 @@ def _check_options(arguments: argparse.Namespace, part: str) -> None:
             f"--{part}-schema-id-serializer header has no effect with "
             f"--{part}-wire-format {given['wire_format']}"
         )
+    if given["subject_strategy"] is not None and given["wire_format"] == "none":
+        raise ConfigError(f"--{part}-subject-strategy has no effect with --{part}-wire-format none")
     if given["register"] and given["wire_format"] == "none":
         raise ConfigError(f"--{part}-register has no effect with --{part}-wire-format none")
 
@@ -152,16 +207,27 @@ def _format(
         getattr(arguments, f"{part}_{name}")
         for name in ("format", "message", "subject", "wire_format")
     )
-    schema = _schema(f"--{part}-schema", getattr(arguments, f"{part}_schema"), kind)
+    written = is_written(arguments, part)
+    text = None if written else getattr(arguments, f"{part}_schema")
+    schema = _schema(f"--{part}-schema", text, kind, writes=arguments.writes_schemas)
     wire_format = wire_format or "confluent"
     # ottla does not call AWS Glue's registry, and other registries do not have its ids.
     used = registry if wire_format != "glue" else None
     is_given = isinstance(schema, str | bytes)
+    strategy = getattr(arguments, f"{part}_subject_strategy", None)
     if used is None and not (is_given and wire_format in ("none", "glue")):
         raise ConfigError(_missing(part, wire_format))
-    if _uses_subject(arguments, part):
+    if written:
+        return _format_class(kind)(used, convert=False, wire_format=wire_format, limits=limits)
+    if strategy is None and _uses_subject(arguments, part):
         subject = subject or f"{_topic_of(arguments, part)}-{part}"
-    options: dict[str, Any] = {"schema": schema, "subject": subject, "wire_format": wire_format}
+    options: dict[str, Any] = {
+        "schema": _with_references(arguments, part, schema),
+        "subject": subject,
+        "wire_format": wire_format,
+    }
+    if strategy is not None:
+        options["subject_strategy"] = strategy
     if arguments.writes_schemas:
         options["register"] = getattr(arguments, f"{part}_register")
         options["schema_id_serializer"] = (
@@ -169,8 +235,24 @@ def _format(
         )
     options |= {"mode": mode, "limits": limits}
     if kind == "protobuf":
-        return Protobuf(used, message=message, **options)
-    return (Avro if kind == "avro" else Json)(used, **options)
+        options["message"] = message
+    return _format_class(kind)(used, **options)
+
+
+def _format_class(kind: str) -> Callable[..., ColumnFormat]:
+    return Avro if kind == "avro" else Protobuf if kind == "protobuf" else Json
+
+
+def _with_references(
+    arguments: argparse.Namespace, part: str, schema: str | bytes | int | None
+) -> str | bytes | int | Schema | None:
+    option, texts = f"--{part}-reference", getattr(arguments, f"{part}_reference")
+    references = [reference_of(option, text) for text in texts]
+    if not references:
+        return schema
+    if not isinstance(schema, str):
+        raise ConfigError(f"{option}: descriptors refer to no schema of a registry")
+    return Schema(schema, _TYPES[getattr(arguments, f"{part}_format")], references=references)
 
 
 def _topic_of(arguments: argparse.Namespace, part: str) -> str:
@@ -195,13 +277,14 @@ def _missing(part: str, wire_format: str) -> str:
     )
 
 
-def _schema(option: str, text: str | None, kind: str) -> str | bytes | int | None:
+def _schema(option: str, text: str | None, kind: str, *, writes: bool) -> str | bytes | int | None:
     if text is None or text == _LATEST:
         return None
     if text.isdecimal():
         return int(text)
     if not text.startswith("@"):
-        raise ConfigError(f"{option} {text!r}: expected latest, an id, or @FILE")
+        expected = "latest, an id, or @FILE" if writes else "latest, an id, @FILE, or written"
+        raise ConfigError(f"{option} {text!r}: expected {expected}")
     path = Path(text[1:])
     try:
         # Files with other names may be descriptors that protoc wrote.

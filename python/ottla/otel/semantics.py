@@ -49,7 +49,7 @@ class Telemetry:
         meter_provider: metrics.MeterProvider | None,
     ) -> None:
         self.tracer = trace.get_tracer("ottla", __version__, tracer_provider, _SCHEMA)
-        self.meter = metrics.get_meter("ottla", __version__, meter_provider, _SCHEMA)
+        self.meter = meter(meter_provider)
         self.duration = self.meter.create_histogram(
             "messaging.client.operation.duration",
             "s",
@@ -61,17 +61,29 @@ class Telemetry:
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Add the attributes that identify the client."""
-        identity: Attributes = {}
-        servers = configs["bootstrap.servers"].split(",")
-        # With several, none of them is known to be the broker of an operation.
-        if len(servers) == 1:
-            host, _, port = servers[0].rpartition(":")
-            identity = {SERVER_ADDRESS: host.strip("[]"), SERVER_PORT: int(port)}
-        if "group.id" in configs:
-            identity[GROUP] = configs["group.id"]
-        self.metric.update(identity)
-        self.span.update(identity)
+        found = identity(configs)
+        self.metric.update(found)
+        self.span.update(found)
         self.span[CLIENT_ID] = configs["client.id"]
+
+
+def meter(provider: metrics.MeterProvider | None) -> metrics.Meter:
+    """Return ottla's meter."""
+    return metrics.get_meter("ottla", __version__, provider, _SCHEMA)
+
+
+def identity(configs: Mapping[str, str]) -> Attributes:
+    """Return the attributes of metrics that identify a client or a processor."""
+    found: Attributes = {}
+    servers = configs["bootstrap.servers"].split(",")
+    # With several, none of them is known to be the broker of an operation.
+    host, _, port = servers[0].rpartition(":")
+    # A processor is configured before its clients have checked the address.
+    if len(servers) == 1 and port.isdecimal():
+        found = {SERVER_ADDRESS: host.strip("[]"), SERVER_PORT: int(port)}
+    if "group.id" in configs:
+        found[GROUP] = configs["group.id"]
+    return found
 
 
 def error_type(error: BaseException) -> str:

@@ -12,7 +12,15 @@ counterpart for asyncio.
 """
 
 from ottla.processing.failed_records import FailedRecords
+from ottla.processing.observing import HandledRecords, ProcessorInterceptor
 from ottla.processing.processing_metrics import ProcessingMetrics
 from ottla.processing.processor import AsyncProcessor, Processor
 
-__all__ = ["AsyncProcessor", "FailedRecords", "ProcessingMetrics", "Processor"]
+__all__ = [
+    "AsyncProcessor",
+    "FailedRecords",
+    "HandledRecords",
+    "ProcessingMetrics",
+    "Processor",
+    "ProcessorInterceptor",
+]

@@ -7,27 +7,26 @@ record that is not handled; while records wait, the consumer polls on with their
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from ottla import errors
-from ottla._core import OffsetAndMetadata, Record
 from ottla._internal.steps import Steps, abort, commit, commit_starts
-from ottla.processing.failed_records import FailedRecords
 from ottla.processing.failed_writes import FailedWrites
 from ottla.processing.failure_log import FailureLog
+from ottla.processing.handled_offsets import HandledOffsets
+from ottla.processing.handler_calls import HandlerCalls, Outcome
 from ottla.processing.held_records import HeldRecords, Item, Partition
-from ottla.processing.letter_headers import Origin, own_headers, read_origin
-from ottla.processing.processing_metrics import ProcessingMetrics
-from ottla.processing.retry_policy import RetryPolicy
+from ottla.processing.letter_headers import Origin, read_origin
+from ottla.processing.observing import HandledRecords
+from ottla.processing.offset_metadata import offset_after, offset_of_waiting, read_attempts
+from ottla.processing.processing_metrics import Counts, ProcessingMetrics
+from ottla.processing.settings import Settings
 
-__all__ = ["Engine", "Settings"]
+__all__ = ["Engine"]
 
 _logger = logging.getLogger("ottla.processing")
 
@@ -38,31 +37,6 @@ _ROUND = 5.0
 # How often in a row a transaction is repeated, and the pauses in seconds.
 _ATTEMPTS = 10
 _PAUSE, _LONGEST_PAUSE = 0.1, 5.0
-# How long the last commit of a processor that fails may take, in seconds.
-_LAST_COMMIT = 5.0
-
-Decode = Callable[[Record[Any, Any]], Any]
-
-
-class _Flag(Protocol):
-    def is_set(self) -> bool:
-        """Return whether to end."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a processor was created with."""
-
-    handler: Callable[[Any], Any]
-    topics: Sequence[str]
-    policy: RetryPolicy
-    batch: bool
-    exactly_once: bool
-    max_records: int
-    max_poll_interval: float
-    decode: Decode
-    describe: Callable[[BaseException], str]
-    stop: _Flag
 
 
 class Engine:
@@ -75,7 +49,8 @@ class Engine:
         self._consumer, self._producer = consumer, producer
         self._sleep = sleep
         self._held = HeldRecords(consumer)
-        self._handled: dict[Partition, OffsetAndMetadata] = {}
+        self._log = FailureLog(_logger)
+        self._handled = HandledOffsets(consumer, self._log)
         # In place of headers, where records wait in their own partition.
         self._attempts: dict[Partition, tuple[int, int]] = {}
         self._roots = {
@@ -85,9 +60,12 @@ class Engine:
                 self._policy.retry_topics(topic), self._policy.delays, strict=False
             )
         }
-        self._log = FailureLog(_logger)
-        self._aborted = 0
-        self._counts = {"attempt": 0, "failure": 0, "retry": 0, "dead-letter": 0}
+        # The transactions in a row that were aborted.
+        self._aborted: dict[Partition, int] = {}
+        self._counts = Counts()
+        self._calls = HandlerCalls(
+            settings.handler, settings.decode, self._counts, is_batch=settings.batch
+        )
         roots = {retry: topic for retry, (topic, _) in self._roots.items()}
         self._writes = FailedWrites(
             self._policy,
@@ -98,7 +76,11 @@ class Engine:
             self._counts,
             is_transactional=settings.exactly_once,
         )
-        self.attempt = 0
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt in hand."""
+        return self._calls.attempt
 
     @property
     def read_topics(self) -> list[str]:
@@ -110,20 +92,15 @@ class Engine:
         lags = {} if self._consumer.closed else self._consumer.lag()
         behind = sum(lag or 0 for (topic, _), lag in lags.items() if topic in self._roots)
         waiting = self._held.count(self._roots) + len(self._attempts)
-        return {
-            "record-attempt-total": float(self._counts["attempt"]),
-            "record-failure-total": float(self._counts["failure"]),
-            "record-retry-total": float(self._counts["retry"]),
-            "record-dead-letter-total": float(self._counts["dead-letter"]),
-            "records-waiting": float(behind + waiting),
-        }
+        left, blocked = self._held.first_due(), len(self._attempts)
+        return self._counts.metrics(behind + waiting, blocked, left)
 
     def assigned(self, partitions: Sequence[Partition]) -> Steps:
         """Take over partitions."""
         committed = yield from commit_starts(self._consumer, partitions)
         for partition, offset in committed.items():
             if self._policy.is_in_place and offset is not None:
-                attempts, seconds = _read_metadata(offset.metadata)
+                attempts, seconds = read_attempts(offset.metadata)
                 if attempts:
                     self._attempts[partition] = (offset.offset, attempts)
                     longest = max(self._policy.delays, default=0.0)
@@ -131,20 +108,16 @@ class Engine:
 
     def revoked(self, partitions: Sequence[Partition]) -> Steps:
         """Commit what was handled, and give up partitions."""
-        mine = {each: self._handled[each] for each in partitions if each in self._handled}
-        if mine:
-            try:
-                yield partial(self._consumer.commit, mine)
-            except errors.KafkaError as error:
-                _logger.warning("records may be handled again, the commit failed: %s", error)
+        yield from self._handled.commit_revoked(partitions)
         self.lost(partitions)
 
     def lost(self, partitions: Sequence[Partition]) -> None:
         """Forget partitions."""
         self._held.drop(partitions)
         for partition in partitions:
-            self._handled.pop(partition, None)
+            self._handled.drop(partition)
             self._attempts.pop(partition, None)
+            self._aborted.pop(partition, None)
 
     def run(self) -> Steps:
         """Process records until the flag is set."""
@@ -157,7 +130,7 @@ class Engine:
             # The caller gave up the steps: none can follow.
             raise
         except BaseException:
-            yield from self._last_commit()
+            yield from self._handled.commit_last()
             raise
         finally:
             self._log.close()
@@ -177,7 +150,7 @@ class Engine:
             else:
                 continue
             break
-        yield from self._commit()
+        yield from self._handled.commit()
         self._log.check()
 
     def _step(self, partition: Partition) -> Steps:
@@ -185,52 +158,105 @@ class Engine:
         items = self._held.take(partition, limit, self._item, self._seconds_to_wait)
         if not items:
             return
-        if not self._settings.exactly_once:
-            failures, _ = yield from self._call(items)
-            if (yield from self._write(partition, items, failures)):
-                self._advance(partition, items)
-            return
+        outcome = Outcome()
         try:
-            if (yield from self._transaction(partition, items)):
+            if self._settings.exactly_once:
+                yield from self._exactly_once(partition, items, outcome)
+            elif (yield from self._handle(partition, items, outcome)):
                 self._advance(partition, items)
-                # The transaction has committed it.
-                self._handled.pop(partition, None)
-        except (errors.TransactionAbortableError, errors.CommitFailedError) as error:
-            self._aborted += 1
-            if self._aborted == _ATTEMPTS:
-                raise
-            self._log.failed("transactions", f"the transaction is repeated: {error}")
-            yield partial(self._sleep, min(_PAUSE * 2.0**self._aborted, _LONGEST_PAUSE))
-        else:
-            self._aborted = 0
+        except BaseException as error:
+            outcome.error = error
+            raise
+        finally:
+            self._report(items[0], outcome)
 
-    def _transaction(self, partition: Partition, items: Sequence[Item]) -> Steps:
+    def _exactly_once(self, partition: Partition, items: Sequence[Item], outcome: Outcome) -> Steps:
+        try:
+            is_done = yield from self._transaction(partition, items, outcome)
+        except (errors.TransactionAbortableError, errors.CommitFailedError) as error:
+            aborted = self._aborted[partition] = self._aborted.get(partition, 0) + 1
+            self._counts.aborted += 1
+            if aborted == _ATTEMPTS:
+                raise
+            outcome.error, outcome.is_aborted = error, True
+            self._log.failed("transactions", f"the transaction is repeated: {error}")
+            yield partial(self._sleep, min(_PAUSE * 2.0**aborted, _LONGEST_PAUSE))
+            return
+        self._aborted.pop(partition, None)
+        if is_done:
+            self._advance(partition, items)
+            # The transaction has committed it.
+            self._handled.drop(partition)
+
+    def _transaction(self, partition: Partition, items: Sequence[Item], outcome: Outcome) -> Steps:
         self._producer.begin_transaction()
         try:
-            failures, is_whole = yield from self._call(items)
-            if is_whole:
-                # What the handler has sent before it failed goes with its attempt.
-                yield from abort(self._producer, _logger)
-                self._producer.begin_transaction()
-            if not (yield from self._write(partition, items, failures)):
+            if not (yield from self._handle(partition, items, outcome)):
+                if not self._policy.is_in_place:
+                    self._forget()
                 yield from abort(self._producer, _logger)
                 return False
-            offsets = {partition: _offset_after(items[-1])}
+            offsets = {partition: offset_after(items[-1])}
             yield partial(self._producer.send_offsets_to_transaction, offsets, self._consumer)
-            yield from commit(self._producer, _logger)
+            yield from commit(self._producer, _logger, self._settings.commit_timeout)
         except GeneratorExit:
             # The caller gave up the steps: none can follow.
             raise
         except BaseException as error:
+            self._forget()
             if not getattr(error, "fatal", False):
                 yield from abort(self._producer, _logger)
             raise
         return True
 
+    def _handle(self, partition: Partition, items: Sequence[Item], outcome: Outcome) -> Steps:
+        """Call the handler, and write what failed; return whether the records are dealt with."""
+        yield from self._calls.call(items, outcome)
+        for failure in outcome.failures.values():
+            if self._policy.action(failure) == "stop":
+                raise failure
+        if outcome.is_whole and self._settings.exactly_once:
+            # What the handler has sent before it failed goes with its attempt.
+            yield from abort(self._producer, _logger)
+            self._producer.begin_transaction()
+        for index, error in sorted(outcome.failures.items()):
+            if not (yield from self._settle(partition, items[index], error)):
+                return False
+        mine = sum(not item.is_foreign for item in items)
+        self._counts.add("success", mine - len(outcome.failures))
+        return True
+
+    def _forget(self) -> None:
+        """Forget what a transaction would have done: it is aborted."""
+        self._counts.drop()
+        self._writes.drop()
+
+    def _report(self, item: Item, outcome: Outcome) -> None:
+        """Count what came of records, and report it."""
+        self._writes.settle()
+        settled = self._counts.settle()
+        if not outcome.called and not outcome.failures:
+            return
+        self._settings.observers.on_handled(
+            HandledRecords(
+                item.polled.topic,
+                item.polled.partition,
+                self.attempt,
+                outcome.called,
+                outcome.seconds,
+                settled.get("success", 0),
+                settled.get("retry", 0),
+                settled.get("dead-letter", 0),
+                outcome.error or next(iter(outcome.failures.values()), None),
+                outcome.is_aborted,
+            )
+        )
+
     def _item(self, record: Any) -> Item:
         if record.topic in self._roots:
             origin = read_origin(record)
-            return Item(record, origin, origin.group not in {None, self._policy.group})
+            is_foreign = origin.group not in {None, self._policy.group}
+            return Item(record, origin, is_foreign, self._roots[record.topic][0])
         partition = (record.topic, record.partition)
         offset, attempts = self._attempts.get(partition, (-1, 0))
         attempts = attempts if offset == record.offset else 0
@@ -249,47 +275,6 @@ class Engine:
         # A clock that is wrong elsewhere costs no more than the delay.
         return min(due - time.time(), delay)
 
-    def _call(self, items: Sequence[Item]) -> Steps:
-        """Call the handler; return the failures by index, and whether all are of one exception."""
-        failures: dict[int, Exception] = {}
-        records, indexes = [], []
-        for index, item in enumerate(items):
-            if item.is_foreign:
-                continue
-            try:
-                records.append((yield partial(self._settings.decode, _original(item))))
-                indexes.append(index)
-            except errors.SerializationError as error:
-                failures[index] = error
-        is_whole = False
-        if records:
-            self.attempt = max(items[index].origin.attempts for index in indexes) + 1
-            self._counts["attempt"] += len(records)
-            argument = records if self._settings.batch else records[0]
-            try:
-                yield partial(self._settings.handler, argument)
-            except FailedRecords as error:
-                for index, failure in error.failures.items():
-                    if not (self._settings.batch and 0 <= index < len(records)):
-                        raise
-                    failures[indexes[index]] = failure
-            except Exception as error:  # noqa: BLE001 - the policy decides
-                is_whole = True
-                failures.update(dict.fromkeys(indexes, error))
-        for failure in failures.values():
-            if self._policy.action(failure) == "stop":
-                raise failure
-        return failures, is_whole
-
-    def _write(
-        self, partition: Partition, items: Sequence[Item], failures: Mapping[int, Exception]
-    ) -> Steps:
-        """Write what failed to the next topics; return whether the records are dealt with."""
-        for index, error in sorted(failures.items()):
-            if not (yield from self._settle(partition, items[index], error)):
-                return False
-        return True
-
     def _settle(self, partition: Partition, item: Item, error: Exception) -> Steps:
         attempts = item.origin.attempts + 1
         is_retried = self._policy.is_retried(error, attempts)
@@ -301,77 +286,13 @@ class Engine:
         return False
 
     def _wait_in_place(self, where: Partition, offset: int, attempts: int, delay: float) -> None:
-        self._counts["failure"] += 1
-        self._counts["retry"] += 1
+        self._counts.add("failure")
+        self._counts.add("retry")
         self._attempts[where] = (offset, attempts)
         self._held.wait(where, offset, delay)
-        self._handled[where] = OffsetAndMetadata(offset, _metadata(attempts, delay))
+        self._handled.add(where, offset_of_waiting(offset, attempts, delay))
 
     def _advance(self, partition: Partition, items: Sequence[Item]) -> None:
         self._held.handled(partition, len(items))
         self._attempts.pop(partition, None)
-        self._handled[partition] = _offset_after(items[-1])
-
-    def _commit(self, **options: float) -> Steps:
-        if not (offsets := dict(self._handled)):
-            return
-        try:
-            yield partial(self._consumer.commit, offsets, **options)
-        except errors.CommitFailedError as error:
-            # The next poll reports which partitions are lost.
-            self._log.failed("commits", f"records may be handled again: {error}")
-        except errors.KafkaError as error:
-            if not error.retriable:
-                raise
-            self._log.failed("commits", f"the commit is repeated: {error}")
-        else:
-            self._log.ended("commits")
-            self._handled.clear()
-
-    def _last_commit(self) -> Steps:
-        try:
-            yield from self._commit(timeout=_LAST_COMMIT)
-        except errors.KafkaError as error:
-            # The exception that ends the processor is raised, and says more.
-            _logger.warning("records may be handled again, the commit failed: %s", error)
-
-
-def _original(item: Item) -> Record[bytes | None, bytes | None]:
-    """Return a record as it was first read."""
-    record, origin = item.polled, item.origin
-    if (record.topic, record.partition, record.offset) == (
-        origin.topic,
-        origin.partition,
-        origin.offset,
-    ):
-        return record
-    return Record(
-        origin.topic,
-        origin.partition,
-        origin.offset,
-        timestamp=origin.timestamp,
-        timestamp_type=record.timestamp_type,
-        key=record.key,
-        value=record.value,
-        headers=own_headers(record.headers),
-    )
-
-
-def _offset_after(item: Item) -> OffsetAndMetadata:
-    return OffsetAndMetadata(item.polled.offset + 1, "", item.polled.leader_epoch)
-
-
-def _metadata(attempts: int, delay: float) -> str:
-    at = round((time.time() + delay) * 1000)
-    return json.dumps({"ottla.processing": {"attempts": attempts, "at": at}})
-
-
-def _read_metadata(text: str | None) -> tuple[int, float]:
-    """Return the attempts and the seconds to wait of a committed offset; 0 if it has none."""
-    try:
-        found = json.loads(text or "null")["ottla.processing"]
-        attempts, seconds = int(found["attempts"]), found["at"] / 1000 - time.time()
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-        return 0, 0.0
-    # A time that is no number would never come.
-    return (attempts, seconds) if attempts > 0 and math.isfinite(seconds) else (0, 0.0)
+        self._handled.add(partition, offset_after(items[-1]))

@@ -17,6 +17,7 @@ from ottla._internal.text import clean
 from ottla.processing.failure_log import FailureLog
 from ottla.processing.held_records import Item
 from ottla.processing.letter_headers import Failure, Origin, describe, headers_of
+from ottla.processing.processing_metrics import Counts
 from ottla.processing.retry_policy import RetryPolicy
 
 __all__ = ["FailedWrites"]
@@ -45,7 +46,7 @@ class FailedWrites:
         send: Callable[..., Any],
         text: Callable[[BaseException], str],
         log: FailureLog,
-        counts: dict[str, int],
+        counts: Counts,
         *,
         is_transactional: bool,
     ) -> None:
@@ -54,6 +55,8 @@ class FailedWrites:
         self._is_transactional = is_transactional
         # Records that are too large for their retry topic, by topic, partition and offset.
         self._too_large: set[tuple[str, int, int]] = set()
+        # What was not reported yet, since its transaction may be aborted.
+        self._reports: list[tuple[str, str]] = []
 
     def write(self, item: Item, error: Exception) -> Steps:
         """Write a record; return False if the transaction must be aborted and repeated."""
@@ -74,18 +77,29 @@ class FailedWrites:
                 failure = replace(failure, message=text)
             topic = yield from self._bury(item, origin, failure, error)
             self._too_large.discard(place)
-        self._counts["failure"] += 1
+        self._counts.add("failure")
         self.report(item, error, f"it was written to {topic}")
         return True
 
     def report(self, item: Item, error: Exception, outcome: str) -> None:
-        """Report a failure, and what becomes of the record."""
+        """Report a failure, and what becomes of the record, once that is settled."""
         failure, origin = describe(error, self._text), item.origin
-        self._log.failed(
-            f"records of {self._root(item)} that fail with {failure.exception}",
+        what = f"records of {self._root(item)} that fail with {failure.exception}"
+        message = (
             f"the record of {_where(origin)} failed (attempt {origin.attempts + 1}): "
-            f"{failure.exception}: {failure.message}; {outcome}",
+            f"{failure.exception}: {failure.message}; {outcome}"
         )
+        self._reports.append((what, message))
+
+    def settle(self) -> None:
+        """Log what was reported since the last time, which is certain now."""
+        reports, self._reports = self._reports, []
+        for what, message in reports:
+            self._log.failed(what, message)
+
+    def drop(self) -> None:
+        """Forget what was reported since the last time: its transaction was aborted."""
+        self._reports = []
 
     def _retry(self, item: Item, origin: Origin, failure: Failure) -> Steps:
         """Write a record to its retry topic; return the topic, or None if it is too large."""
@@ -96,7 +110,7 @@ class FailedWrites:
             yield from self._send_to(topic, item, due, failure)
         except errors.RecordTooLargeError:
             return None
-        self._counts["retry"] += 1
+        self._counts.add("retry")
         return topic
 
     def _bury(self, item: Item, origin: Origin, failure: Failure, error: Exception) -> Steps:
@@ -109,7 +123,7 @@ class FailedWrites:
                 f"the record of {_where(origin)} failed and is too large for {topic}: raise its "
                 f"max.message.bytes, or max.request.size of the processor; {refused}"
             ) from error
-        self._counts["dead-letter"] += 1
+        self._counts.add("dead-letter")
         return topic
 
     def _send_to(self, topic: str, item: Item, origin: Origin, failure: Failure) -> Steps:

@@ -29,6 +29,8 @@ class Item:
     origin: Origin
     is_foreign: bool
     """Whether the handler of another group failed with it."""
+    root: str | None = None
+    """The topic whose records are in the retry topic that it was polled from; None otherwise."""
 
 
 class HeldRecords:
@@ -126,6 +128,12 @@ class HeldRecords:
         for _ in range(count):
             queue.popleft()
         self._due.pop(partition, None)
+
+    def first_due(self) -> float:
+        """Return the seconds until the first of the waiting records is due; from any thread."""
+        now = time.monotonic()
+        left = [due - now for _, due in list(self._due.values())]
+        return max(min(left, default=0.0), 0.0)
 
     def count(self, topics: Iterable[str]) -> int:
         """Return how many records of topics are held; from any thread."""

@@ -46,8 +46,9 @@ class Processor(ProcessorBase):
         config: configuration of the consumer and the producer by Kafka's dotted names. Keyword
             arguments are the same names with underscores. ``group.id`` is required.
             ``isolation.level`` is ``read_committed`` and ``auto.offset.reset`` is ``earliest``
-            unless they are set; ``exactly_once`` needs ``read_committed``. For
-            ``transactional.id``, see ``transform``.
+            unless they are set; ``exactly_once`` needs ``read_committed``, and waits for the
+            outcome of a transaction for ``delivery.timeout.ms``. For ``transactional.id``, see
+            ``transform``.
         batch: whether the handler is called with a list of records of one partition. An exception
             fails all of them, but ``FailedRecords`` only those that it names.
         retry_delays: the seconds before each further attempt; one topic each. Default: 60 and 600.
@@ -70,6 +71,8 @@ class Processor(ProcessorBase):
         max_records: the maximum number of records of a poll and of a batch.
         key_deserializer: converts the handler's keys, as for ``Consumer``. Default: bytes.
         value_deserializer: the same for values. What cannot be converted is a dead letter.
+        interceptors: see what came of each call of the handler, such as
+            ``ottla.otel.ProcessorInterceptor()``.
 
     Raises:
         ConfigError: an argument is invalid, or ``group.id`` is missing.

@@ -6,28 +6,33 @@ Invariant: a processor that does not run holds no connection.
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ottla._internal.arguments import collection, integer, mapping, names
+from ottla._internal.arguments import collection, integer, names
+from ottla._internal.group_settings import (
+    check_read_committed,
+    commit_timeout,
+    group_settings,
+    seconds,
+    transaction_id,
+)
 from ottla.errors import ConfigError, StateError
-from ottla.processing.engine import Engine, Settings
+from ottla.processing.engine import Engine
+from ottla.processing.observing import ProcessorChain
+from ottla.processing.processing_metrics import NOTHING
 from ottla.processing.retry_policy import RetryPolicy, actions
+from ottla.processing.settings import Settings
 
 if TYPE_CHECKING:
     from ottla._core.aliases import DeserializerLike
+    from ottla.processing.observing import ProcessorInterceptor
     from ottla.processing.processing_metrics import ProcessingMetrics
 
 __all__ = ["ProcessorBase"]
 
-_NOTHING: ProcessingMetrics = {
-    "record-attempt-total": 0.0,
-    "record-failure-total": 0.0,
-    "record-retry-total": 0.0,
-    "record-dead-letter-total": 0.0,
-    "records-waiting": 0.0,
-}
+# The metrics that only a run has.
+_NOW = {"records-waiting": 0.0, "partitions-blocked": 0.0, "retry-wait-time-seconds": 0.0}
 
 
 class ProcessorBase:
@@ -56,6 +61,7 @@ class ProcessorBase:
         max_records: int = 500,
         key_deserializer: DeserializerLike[Any] | None = None,
         value_deserializer: DeserializerLike[Any] | None = None,
+        interceptors: Iterable[ProcessorInterceptor] = (),
         **kwargs: Any,
     ) -> None:
         if not callable(handler):
@@ -64,15 +70,15 @@ class ProcessorBase:
             raise ConfigError("keep_order needs a handler of single records: leave out batch=True")
         self._bootstrap = bootstrap
         self._config = _configuration(config, kwargs)
-        if exactly_once and self._config.get("isolation.level") not in {None, "read_committed"}:
-            # The offsets of a transaction that is not decided would be passed over, too.
-            raise ConfigError("isolation.level: exactly_once needs read_committed")
+        if exactly_once:
+            check_read_committed(self._config, "exactly_once")
         self._create_topics = create_topics
         self._stop = threading.Event()
         self._producer: Any = None
         self._engine: Engine | None = None
         self._is_running = False
-        self._past: dict[str, float] = dict(_NOTHING)  # type: ignore[arg-type]
+        self._past: dict[str, float] = dict(NOTHING)  # type: ignore[arg-type]
+        chain = ProcessorChain(interceptors)
         policy = RetryPolicy(
             collection("retry_delays", retry_delays, "[60, 600]"),
             retry_topic,
@@ -92,11 +98,24 @@ class ProcessorBase:
             batch=batch,
             exactly_once=exactly_once,
             max_records=max_records,
-            max_poll_interval=_max_poll_interval(self._config),
+            max_poll_interval=seconds(self._config, "max.poll.interval.ms", 300_000),
             decode=self._decoder(key_deserializer, value_deserializer),
             describe=describe_error,
+            commit_timeout=commit_timeout(self._config),
+            observers=chain,
             stop=self._stop,
         )
+
+        chain.call("configure", self._identity(), self.metrics)
+
+    def _identity(self) -> dict[str, str]:
+        """Return what interceptors learn of this processor."""
+        servers = self._bootstrap or self._config.get("bootstrap.servers", "")
+        return {
+            "bootstrap.servers": servers if isinstance(servers, str) else ",".join(servers),
+            "client.id": str(self._config.get("client.id", "ottla")),
+            "group.id": str(self._config["group.id"]),
+        }
 
     def stop(self) -> None:
         """End the run after the record or batch in hand; from any thread or signal handler.
@@ -116,7 +135,7 @@ class ProcessorBase:
 
         ``ottla.processing.ProcessingMetrics`` describes each.
         """
-        now: Any = self._engine.metrics() if self._engine else _NOTHING
+        now: Any = self._engine.metrics() if self._engine else NOTHING
         totals: Any = {name: value + now[name] for name, value in self._past.items()}
         return totals  # type: ignore[no-any-return]
 
@@ -132,7 +151,7 @@ class ProcessorBase:
 
     def _end(self) -> None:
         if self._engine is not None:
-            self._past = {**self.metrics(), "records-waiting": 0.0}  # type: ignore[dict-item]
+            self._past = {**self.metrics(), **_NOW}  # type: ignore[dict-item]
         self._engine = self._producer = None
         self._is_running = False
         self._stop.clear()
@@ -140,7 +159,7 @@ class ProcessorBase:
     def _configs(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the configurations of the consumer and of the producer."""
         settings = dict(self._config)
-        name = settings.pop("transactional.id", None) or f"{settings['group.id']}-{uuid.uuid4()}"
+        name = transaction_id(settings)
         producer = (
             {**settings, "transactional.id": name} if self._settings.exactly_once else settings
         )
@@ -149,12 +168,7 @@ class ProcessorBase:
 
 
 def _configuration(config: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    given = {} if config is None else mapping("config", config, '{"linger.ms": 5}')
-    settings = {name.replace("_", "."): value for name, value in {**given, **keywords}.items()}
-    if not settings.get("group.id"):
-        raise ConfigError("group.id is missing: the group's members share the partitions")
-    if settings.pop("enable.auto.commit", False) not in {False, "false"}:
-        raise ConfigError("enable.auto.commit: a processor commits what was handled itself")
+    settings = group_settings(config, keywords, "a processor commits what was handled itself")
     # Also under librdkafka's name, which producers understand.
     for name in ("acks", "request.required.acks"):
         if str(settings.get(name, "all")) not in {"all", "-1"}:
@@ -162,13 +176,3 @@ def _configuration(config: Mapping[str, Any] | None, keywords: Mapping[str, Any]
                 f"{name}: a record that failed is lost unless all replicas have it: use all"
             )
     return settings
-
-
-def _max_poll_interval(settings: Mapping[str, Any]) -> float:
-    """Return the setting in seconds."""
-    value = settings.get("max.poll.interval.ms", 300_000)
-    try:
-        return float(value) / 1000
-    except (TypeError, ValueError):
-        message = f"max.poll.interval.ms is {value!r}: expected milliseconds, such as 300000"
-        raise ConfigError(message) from None

@@ -68,6 +68,7 @@ from ottla._core import (
     SchemaReference,
     infer_json,
 )
+from ottla.schema import pickling as _pickling  # noqa: F401 - it registers what it refuses
 from ottla.schema.precision import Precision
 from ottla.schema.typed_value import TypedValue
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla._internal.extras import require
+from ottla._internal.extras import explain, require
 from ottla._internal.loading import load_later
 
 if TYPE_CHECKING:
@@ -84,10 +84,14 @@ def register(spark: SparkSession) -> None:
         spark: the session.
 
     Raises:
-        ImportError: pyarrow is not installed.
+        ImportError: pyarrow is not installed, or PySpark is older than 4.0.
     """
     from pyspark.errors import PySparkException
 
+    try:
+        from ottla.spark.source import OttlaDataSource
+    except ModuleNotFoundError as error:
+        raise explain(error, "ottla.spark.register", "spark") from error
     from ottla.spark.registration.python_paths import warn_if_other_python
     from ottla.spark.registration.redaction import redact_secrets
     from ottla.spark.registration.registered_source import (
@@ -95,7 +99,6 @@ def register(spark: SparkSession) -> None:
         mark_redacted,
         registered_source_python,
     )
-    from ottla.spark.source import OttlaDataSource
 
     redact_secrets(spark)
 

@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ottla.errors import SchemaError
 from ottla.spark.options.typed_columns import TypedColumn
@@ -20,10 +20,15 @@ from ottla.spark.options.typed_columns import TypedColumn
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ottla.schema import ColumnFormat, DeadLetters, Registry
+    from ottla.schema import ColumnFormat, DeadLetters, Registry, Schema
     from ottla.spark.protocols import Formats
 
 _MAX_FORMATS = 64
+_TYPES: dict[str, Literal["AVRO", "PROTOBUF", "JSON"]] = {
+    "avro": "AVRO",
+    "protobuf": "PROTOBUF",
+    "json": "JSON",
+}
 
 _formats: OrderedDict[tuple[int, TypedColumn], ColumnFormat] = OrderedDict()
 _registries: dict[tuple[int, tuple[tuple[str, str], ...]], Registry] = {}
@@ -106,13 +111,14 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
     with _lock:
         registry = _registry_for(typed.registry) if typed.registry else None
     common: dict[str, Any] = {
-        "schema": typed.schema,
+        "schema": _schema(typed),
         "subject": typed.subject,
         "wire_format": typed.wire_format,
         "mode": _mode(typed),
         "fields": None if typed.fields is None else list(typed.fields),
         "register": typed.registers,
         "schema_id_serializer": typed.schema_id_serializer,
+        **({"subject_strategy": typed.subject_strategy} if typed.subject_strategy else {}),
         "limits": dict(typed.limits),
     }
     match typed.format:
@@ -122,6 +128,18 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
             return schema.Protobuf(registry, message=typed.message, **common)
         case _:
             return schema.Json(registry, **common)
+
+
+def _schema(typed: TypedColumn) -> str | int | Schema | None:
+    if not typed.references:
+        return typed.schema
+    from ottla.schema import Schema, SchemaReference
+
+    return Schema(
+        str(typed.schema),
+        _TYPES[typed.format],
+        references=[SchemaReference(*reference) for reference in typed.references],
+    )
 
 
 def _mode(typed: TypedColumn) -> str | DeadLetters:

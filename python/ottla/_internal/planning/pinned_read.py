@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ottla._core import Client, Scan
+from ottla._core import Client, Consumer, Scan
 from ottla._internal.arguments import names
 from ottla._internal.planning.offset_range import OffsetRange, TopicPartition
 from ottla._internal.scanning import Bound, find_ranges, offsets_found, scan_client
@@ -81,12 +81,6 @@ class PinnedRead:
         self._columns = names("columns", options.columns)
         with self.empty() as scan:
             self.column_names = scan.column_names
-        if self.has_fields and ERROR_COLUMN in self.column_names:
-            # A value with a malformed field is null, so which are null would depend on the query.
-            raise ConfigError(
-                "a value_format that is a function of fields must be failfast: pass the permissive "
-                "format itself"
-            )
         self._base = [name for name in self.column_names if name != ERROR_COLUMN]
 
     def empty(self) -> Scan:
@@ -203,7 +197,26 @@ def _whole(format_of: FormatOfFields) -> ColumnFormat:
         raise ConfigError(
             f"value_format is of type {kind}: expected a format such as ottla.schema.Avro(registry)"
         )
-    return format_of(None)
+    whole = format_of(None)
+    _check_failfast(whole)
+    return whole
+
+
+def _check_failfast(whole: ColumnFormat) -> None:
+    """Raise if the rows would depend on the fields that a query decodes.
+
+    A value with a malformed field is null in permissive mode; ``DeadLetters`` leaves it out.
+    """
+    try:
+        # A deserializer must be failfast, too, and says so at once; nothing is connected.
+        with Consumer("localhost:9092", connect=False, value_deserializer=whole):
+            pass
+    except ConfigError as error:
+        raise ConfigError(
+            "a value_format that is a function of fields must be failfast, since other modes would "
+            "leave out or blank records by the fields that a query uses: pass the permissive "
+            "format, or the one with DeadLetters, itself"
+        ) from error
 
 
 def _quoted(field: str) -> str:

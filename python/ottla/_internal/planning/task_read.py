@@ -34,7 +34,8 @@ def checked_maker(name: str, make: MakeFormat | None) -> MakeFormat | None:
     kind = type(given).__name__
     raise ConfigError(
         f"{name} is of type {kind}: expected a function that returns a format, such as "
-        "lambda: ottla.schema.Avro(registry), since each task makes its own"
+        'lambda: ottla.schema.Avro(ottla.schema.Registry("http://registry:8081")), since each task '
+        "makes its own"
     )
 
 

@@ -64,7 +64,11 @@ def _field_filter(text: str) -> Filter:
 
     def is_kept(record: Record) -> bool:
         try:
-            found = json.loads(record.value or b"")
+            # The text of a value that is read as written begins with its type.
+            is_written = "value" in (record.types or {})
+            found = (
+                (record.objects or {})["value"] if is_written else json.loads(record.value or b"")
+            )
             for name in names:
                 found = found[int(name)] if isinstance(found, list) else found[name]
         except (ValueError, KeyError, IndexError, TypeError, RecursionError):

@@ -88,9 +88,13 @@ class JsonRecord(_RecordFields, total=False):
         offset: the offset.
         timestamp: milliseconds since 1970; null after the year 294,246.
         headers: the name and the value of each header.
+        key_type: the name of the type of the key, if it is read as written; null if it has none.
+        value_type: that of the value, likewise.
         error: why its key or value cannot be decoded.
     """
 
+    key_type: str | None
+    value_type: str | None
     error: str
 
 
@@ -210,6 +214,8 @@ def _json_fields(record: Record, kinds: dict[str, str], headers: HeaderKinds) ->
     fields: dict[str, Any] = record._asdict()
     replaced: set[str] = set()
     objects = fields.pop("objects") or {}
+    types = fields.pop("types") or {}
+    fields |= {f"{part}_type": name for part, name in types.items()}
     if record.error is None:
         del fields["error"]
     for part in ("key", "value"):

@@ -11,7 +11,9 @@ from typing import Any
 
 from ottla.cli.consume.filters import filter_of
 from ottla.cli.consume.schemas import reading_formats, record_of
+from ottla.cli.consume.written import decode_written
 from ottla.cli.formats import Record
+from ottla.cli.schema_options import PARTS, is_written
 
 COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
 """The columns to read, in the order of a ``Record``."""
@@ -24,14 +26,18 @@ class Selection:
         arguments: the command's arguments.
 
     Attributes:
-        formats: the formats of keys and values with a schema, by ``key`` and ``value``.
+        formats: the formats of keys and values that are converted to one schema, by ``key`` and
+            ``value``.
+        written: the formats of those that keep their schemas.
 
     Raises:
         ConfigError: an argument is wrong.
     """
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self.formats: dict[str, Any] = dict(reading_formats(arguments))
+        formats = reading_formats(arguments)
+        self.written = {part: formats.pop(part) for part in PARTS if is_written(arguments, part)}
+        self.formats: dict[str, Any] = formats
         self._is_kept = filter_of(arguments)
 
     def format_arguments(self) -> dict[str, Any]:
@@ -41,4 +47,6 @@ class Selection:
     def records(self, rows: Iterable[Sequence[Any]]) -> list[Record]:
         """Return the records of the rows that pass all filters."""
         records = (record_of(row, self.formats) for row in rows)
+        if self.written:
+            records = (decode_written(record, self.written) for record in records)
         return [record for record in records if self._is_kept(record)]

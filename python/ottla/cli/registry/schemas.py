@@ -93,14 +93,19 @@ def schema_of(arguments: argparse.Namespace) -> Schema:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {reason(error)}") from None
-    return Schema(text, _TYPES[kind], references=[_reference(each) for each in arguments.reference])
+    return Schema(text, _TYPES[kind], references=_references(arguments))
 
 
-def _reference(text: str) -> SchemaReference:
+def _references(arguments: argparse.Namespace) -> list[SchemaReference]:
+    return [reference_of("--reference", each) for each in arguments.reference]
+
+
+def reference_of(option: str, text: str) -> SchemaReference:
+    """Parse a reference, ``NAME=SUBJECT:VERSION``, as the value of an option."""
     name, _, rest = text.partition("=")
     subject, _, version = rest.rpartition(":")
     if not name or not subject or not version.isdecimal():
-        raise ConfigError(f"--reference {text!r}: expected NAME=SUBJECT:VERSION")
+        raise ConfigError(f"{option} {text!r}: expected NAME=SUBJECT:VERSION")
     return SchemaReference(name, subject, int(version))
 
 

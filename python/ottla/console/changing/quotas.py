@@ -38,10 +38,7 @@ def _change(source: Source, body: dict[str, Any], quota: str, value: float | Non
     admin = source.admin
 
     def plan() -> Planned:
-        planned = admin.alter_client_quotas(alterations, dry_run=True, timeout=TIMEOUT)
-        if value is None:
-            return Planned([each for each in planned if each.before is not None])
-        return Planned([each for each in planned if each.before != each.after])
+        return Planned(admin.alter_client_quotas(alterations, dry_run=True, timeout=TIMEOUT))
 
     def apply() -> None:
         admin.alter_client_quotas(alterations, timeout=TIMEOUT)

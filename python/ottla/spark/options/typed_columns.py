@@ -17,6 +17,7 @@ from ottla.spark.options.option_values import (
     parse_bool,
     parse_text,
 )
+from ottla.spark.options.schema_references import Reference, parse_references
 from ottla.spark.options.subscription import Assign, Subscribe, Subscription
 
 REGISTRY_PREFIX = "schema.registry."
@@ -32,7 +33,16 @@ SCHEMA_ID_SERIALIZERS = ("prefix", "header")
 LIMIT_OPTION_NAMES = tuple(row[0] for row in schema_limit_rows())
 """The options that limit what schemas multiply."""
 
-_SUFFIXES = ("format", "schema", "subject", "message", "wireFormat", "mode", "flatten")
+_SUFFIXES = (
+    "format",
+    "schema",
+    "references",
+    "subject",
+    "message",
+    "wireFormat",
+    "mode",
+    "flatten",
+)
 TYPED_OPTION_NAMES = (
     REGISTRY_URL,
     DEAD_LETTER_TOPIC,
@@ -41,6 +51,7 @@ TYPED_OPTION_NAMES = (
 )
 
 _LATEST = "latest"
+_WRITTEN = "written"
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,9 @@ class TypedColumn:
         column: ``key`` or ``value``.
         format: one of ``FORMATS``.
         schema: the reader's schema, as text or as its id; None for the latest of the subject.
+        references: the schemas that the text of the schema refers to.
         subject: the subject; None if the subscription names several topics.
+        subject_strategy: what names the subject of a write; None for ``subject`` or the topic.
         message: the full name of the message, with Protobuf.
         wire_format: one of ``WIRE_FORMATS``.
         mode: one of ``MODES``.
@@ -80,7 +93,9 @@ class TypedColumn:
     column: str
     format: str
     schema: str | int | None = None
+    references: tuple[Reference, ...] = ()
     subject: str | None = None
+    subject_strategy: str | None = None
     message: str | None = None
     wire_format: str = "confluent"
     mode: str = "failfast"
@@ -192,6 +207,13 @@ def _parse_column(
     if format_name is None:
         return None
     schema = parse_schema(values, f"{column}.schema")
+    if isinstance(schema, str) and schema.lower() == _WRITTEN:
+        raise ConfigError(
+            f"option {column}.schema=written: a column of Spark has one type, and the records of "
+            "a topic with several types have none in common. Read them to a union of the types "
+            f"(Avro: {column}.schema with a list of records), or leave out {column}.format and "
+            "decode the bytes with a format of convert=False in mapInArrow"
+        )
     wire_format = parse_choice(values, f"{column}.wireFormat", WIRE_FORMATS, WIRE_FORMATS[0])
     subject = parse_text(values, f"{column}.subject")
     if schema is not None and subject is not None:
@@ -212,6 +234,7 @@ def _parse_column(
         column=column,
         format=format_name,
         schema=schema,
+        references=parse_references(values, column, schema, has_registry=bool(registry)),
         subject=subject,
         message=parse_message(values, column, format_name),
         wire_format=wire_format,

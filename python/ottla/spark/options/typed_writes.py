@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from ottla.errors import ConfigError
 from ottla.spark.options.option_values import parse_bool, parse_text
+from ottla.spark.options.schema_references import parse_references
 from ottla.spark.options.typed_columns import (
     LIMIT_OPTION_NAMES,
     REGISTRY_URL,
@@ -29,12 +30,15 @@ from ottla.spark.options.typed_columns import (
 _SUFFIXES = (
     "format",
     "schema",
+    "references",
     "subject",
+    "subjectStrategy",
     "message",
     "wireFormat",
     "schemaIdSerializer",
     "register",
 )
+_STRATEGIES = ("topic", "record", "topic_record")
 TYPED_WRITE_OPTION_NAMES = (
     REGISTRY_URL,
     *LIMIT_OPTION_NAMES,
@@ -77,14 +81,41 @@ def _parse_column(
             f"option {column}.format needs {REGISTRY_URL}; or {column}.schema with the text of a "
             f"schema, and {column}.wireFormat=none to write no ids of schemas"
         )
+    subject = parse_text(values, f"{column}.subject")
+    strategy = _parse_strategy(column, values, schema, subject, wire_format)
     return TypedColumn(
         column=column,
         format=format_name,
         schema=schema,
-        subject=parse_text(values, f"{column}.subject"),
+        references=parse_references(values, column, schema, has_registry=bool(registry)),
+        subject=subject,
+        subject_strategy=strategy,
         message=parse_message(values, column, format_name),
         wire_format=wire_format,
         registers=registers,
         schema_id_serializer=serializer,
         registry=registry,
     )
+
+
+def _parse_strategy(
+    column: str,
+    values: Mapping[str, str],
+    schema: str | int | None,
+    subject: str | None,
+    wire_format: str,
+) -> str | None:
+    name = f"{column}.subjectStrategy"
+    if parse_text(values, name) is None:
+        return None
+    strategy = parse_choice(values, name, _STRATEGIES)
+    if subject is not None:
+        raise ConfigError(f"set either {name} or {column}.subject, not both")
+    if strategy != "topic" and not isinstance(schema, str):
+        raise ConfigError(
+            f"option {name}={strategy} needs {column}.schema with the text of a schema, which has "
+            "the name of the record"
+        )
+    if wire_format == "none":
+        raise ConfigError(f"option {name} has no effect with {column}.wireFormat=none")
+    return strategy

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyspark
-from pyspark.sql import datasource
+
+# Not `from pyspark.sql`: the error of a PySpark without this module then names the module.
+import pyspark.sql.datasource as datasource
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -23,6 +25,7 @@ from ottla.spark.clients import client_for
 from ottla.spark.options.read_options import BatchReadOptions
 from ottla.spark.planning.batch_planner import plan_batch
 from ottla.spark.planning.pushdown import push_filters
+from ottla.spark.planning.read_description import log_planned_read
 from ottla.spark.planning.record_size_estimator import RecordSizeEstimator
 from ottla.spark.planning.task_packing import TaskRanges, pack_ranges
 from ottla.spark.reading.columns import partition_reader
@@ -49,7 +52,9 @@ class BatchReader(DataSourceReader):
 
     def __init__(self, options: BatchReadOptions, schema: StructType) -> None:
         self._options = options
+        self._schema = schema
         self._bounds = ReadBounds()
+        self._filters: list[Filter] = []
         self._partition_reader = partition_reader(options.common, schema)
 
     def __reduce__(
@@ -60,7 +65,9 @@ class BatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Plan the tasks, on the driver."""
         show_warnings()
-        return [OffsetRangesPartition(task) for task in plan_tasks(self._options, self._bounds)]
+        tasks = plan_tasks(self._options, self._bounds)
+        log_planned_read(tasks, self._schema, self._filters)
+        return [OffsetRangesPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of one task."""
@@ -75,6 +82,7 @@ class PushdownBatchReader(BatchReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
         """Keep the bounds that the filters set, and return the filters that Spark has to apply."""
+        self._filters = filters
         self._bounds, remaining = push_filters(filters)
         self._partition_reader = self._partition_reader.with_filters(remaining)
         return remaining

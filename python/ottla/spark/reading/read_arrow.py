@@ -16,6 +16,7 @@ from ottla._internal.extras import require
 from ottla.errors import ConfigError
 from ottla.spark.options.option_values import OptionValue
 from ottla.spark.options.read_options import parse_batch_options
+from ottla.spark.planning.read_description import describe_read, log
 from ottla.spark.planning.task_packing import TaskRanges
 from ottla.spark.reading.batch_reader import plan_tasks
 from ottla.spark.reading.columns import full_columns, read_columns
@@ -74,9 +75,17 @@ def read_arrow(
     def run(task_numbers: Batches) -> Batches:
         return read(task_numbers) if transform is None else transform(read(task_numbers))
 
+    # Spark's plan shows the name of the function.
+    description = describe_read(tasks, read_schema)
+    log.info("planned %d tasks: %s", len(tasks), description)
+    run.__name__ = f"ottla {description}" + (f"; transform {_name(transform)}" if transform else "")
     count = len(tasks)
     frame = spark.range(0, count, 1, max(count, 1))
     return frame.mapInArrow(run, schema or read_schema)
+
+
+def _name(function: Callable[[Batches], Batches]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def _parse_schema(schema: StructType | str | None) -> StructType | None:

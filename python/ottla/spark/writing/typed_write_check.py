@@ -40,7 +40,13 @@ def _without_registering(typed: TypedColumn) -> TypedColumn:
     if not typed.registers:
         return typed
     return replace(
-        typed, registers=False, wire_format="none", schema_id_serializer="prefix", registry=()
+        typed,
+        registers=False,
+        wire_format="none",
+        schema_id_serializer="prefix",
+        # The registry has the schemas that it refers to.
+        registry=typed.registry if typed.references else (),
+        subject_strategy=None,
     )
 
 
