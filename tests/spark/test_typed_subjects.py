@@ -175,3 +175,16 @@ def test_two_types_of_one_topic_are_read_to_a_union(
         {"member0": {"id": 7}, "member1": None},
         {"member0": None, "member1": {"of": {"id": 8}}},
     ]
+
+
+def test_the_id_of_a_schema_is_written_to_a_header(registry: MockRegistry) -> None:
+    more = {"value.register": "true", "value.schemaIdSerializer": "header"}
+    headers: list[tuple[str, bytes]] = []
+    value = format_for(written(schema(registry, **more)))
+    data = value.serialize("t", {"of": {"id": 7}}, headers)
+    assert data == b"\x0e"
+    assert [(name, guid[:1], len(guid)) for name, guid in headers] == [
+        ("__value_schema_id", b"\x01", 17)
+    ]
+    with pytest.raises(ConfigError, match=r"schemaIdSerializer=header needs value\.wireFormat"):
+        written(schema(registry, **{**more, "value.wireFormat": "apicurio"}))

@@ -15,6 +15,7 @@ _WireFormat: TypeAlias = Literal["confluent", "apicurio", "glue", "none"]
 _SubjectStrategy: TypeAlias = (
     Literal["topic", "record", "topic_record"] | Callable[[str, str, str | None], str]
 )
+_SchemaIdSerializer: TypeAlias = Literal["prefix", "header"]
 _Mode: TypeAlias = Literal["failfast", "permissive"]
 _T = TypeVar("_T")
 # Of a format: its objects, or Any for dicts and other plain values.
@@ -88,7 +89,9 @@ class ColumnFormat(Generic[_Object]):
             value: the value: a dict for a struct, and otherwise what ``deserialize`` returns. A
                 value of a union may be given as itself, or as ``{"member1": value}``. None is a
                 tombstone.
-            headers: the record's headers. Default: none. They have no effect.
+            headers: the record's headers, a list or a dict, to which
+                ``schema_id_serializer="header"`` adds the id of the schema. Otherwise they have no
+                effect. Default: none.
             key: whether it is a key.
 
         Returns:
@@ -102,16 +105,22 @@ class ColumnFormat(Generic[_Object]):
             KafkaError: the errors of the schema registry.
         """
     def deserialize(
-        self, topic: str, data: bytes, headers: Sequence[tuple[str, bytes | None]] = ...
+        self,
+        topic: str,
+        data: bytes,
+        headers: Sequence[tuple[str, bytes | None]] = ...,
+        *,
+        key: bool = False,
     ) -> _Object:
-        """Decode one value, to plain Python objects: structs and maps are dicts.
+        """Decode one value, or one key, to plain Python objects: structs and maps are dicts.
 
         To decode many, pass the format to a consumer or a scan, which decode them together.
 
         Args:
             topic: the topic, whose subject has the reader's schema by default.
-            data: the bytes of the value.
+            data: the bytes of the value or the key.
             headers: the record's headers, in which the id of the schema may be.
+            key: whether it is a key.
 
         Returns:
             The value.
@@ -155,6 +164,10 @@ class Avro(ColumnFormat[_Object]):
             bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
             ``"glue"`` (to decode: pass the schema that all records were written with, and no
             registry, as AWS Glue's is not called), or ``"none"``.
+        schema_id_serializer: where the id of the schema is written: ``"prefix"``, before the value,
+            or ``"header"``: the GUID of the schema in the record's header ``__key_schema_id`` or
+            ``__value_schema_id``, as Confluent's ``HeaderSchemaIdSerializer`` writes it. The
+            registry must have GUIDs (Confluent Platform 8). Both are read in any case.
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -186,6 +199,7 @@ class Avro(ColumnFormat[_Object]):
         subject_strategy: _SubjectStrategy | None = None,
         convert: bool = True,
         wire_format: _WireFormat = "confluent",
+        schema_id_serializer: _SchemaIdSerializer = "prefix",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
@@ -204,6 +218,7 @@ class Avro(ColumnFormat[_Object]):
         subject_strategy: _SubjectStrategy | None = None,
         convert: bool = True,
         wire_format: _WireFormat = "confluent",
+        schema_id_serializer: _SchemaIdSerializer = "prefix",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
@@ -247,6 +262,10 @@ class Protobuf(ColumnFormat[_Object]):
             the message's name; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode: the
             id and the message's number; pass the schema, and no registry, as AWS Glue's is not
             called), or ``"none"``.
+        schema_id_serializer: where the id of the schema is written: ``"prefix"``, before the value,
+            or ``"header"``: the GUID of the schema in the record's header ``__key_schema_id`` or
+            ``__value_schema_id``, as Confluent's ``HeaderSchemaIdSerializer`` writes it. The
+            registry must have GUIDs (Confluent Platform 8). Both are read in any case.
         mode: what happens to records that cannot be decoded, or that are another message.
             ``"failfast"`` raises a ``SerializationError`` after the records before it were
             returned; the position stays before it. ``"permissive"`` returns null, with the reason
@@ -280,6 +299,7 @@ class Protobuf(ColumnFormat[_Object]):
         subject_strategy: _SubjectStrategy | None = None,
         convert: bool = True,
         wire_format: _WireFormat = "confluent",
+        schema_id_serializer: _SchemaIdSerializer = "prefix",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
@@ -299,6 +319,7 @@ class Protobuf(ColumnFormat[_Object]):
         subject_strategy: _SubjectStrategy | None = None,
         convert: bool = True,
         wire_format: _WireFormat = "confluent",
+        schema_id_serializer: _SchemaIdSerializer = "prefix",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
@@ -312,7 +333,7 @@ class Json(ColumnFormat[_Object]):
     Each record is one value of JSON. Objects with known keys become structs, those with other keys
     maps, and values of several types their JSON text. A value of another type than the schema's, a
     missing one that is required, and a number that does not fit are errors; unknown keys are
-    ignored. Constraints of a JSON Schema, such as ``maximum``, are not checked.
+    ignored. Constraints of a JSON Schema, such as ``maximum``, are checked with ``validate=True``.
 
     Args:
         source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
@@ -341,6 +362,13 @@ class Json(ColumnFormat[_Object]):
             bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
             ``"glue"`` (to decode: pass the schema, and no registry, as AWS Glue's is not called),
             or ``"none"``.
+        schema_id_serializer: where the id of the schema is written: ``"prefix"``, before the value,
+            or ``"header"``: the GUID of the schema in the record's header ``__key_schema_id`` or
+            ``__value_schema_id``, as Confluent's ``HeaderSchemaIdSerializer`` writes it. The
+            registry must have GUIDs (Confluent Platform 8). Both are read in any case.
+        validate: whether the constraints of the JSON Schema are checked, too, when records are read
+            and when they are written: one that breaks a rule is an error of its record. Needs
+            ``pip install 'ottla[json-validation]'``. Default: False.
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -371,6 +399,8 @@ class Json(ColumnFormat[_Object]):
         subject_strategy: _SubjectStrategy | None = None,
         convert: bool = True,
         wire_format: _WireFormat = "confluent",
+        schema_id_serializer: _SchemaIdSerializer = "prefix",
+        validate: bool = False,
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
@@ -389,6 +419,8 @@ class Json(ColumnFormat[_Object]):
         subject_strategy: _SubjectStrategy | None = None,
         convert: bool = True,
         wire_format: _WireFormat = "confluent",
+        schema_id_serializer: _SchemaIdSerializer = "prefix",
+        validate: bool = False,
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
@@ -409,6 +441,7 @@ def encode_printed(
     topic: str,
     text: str,
     parse: Callable[[str], Any],
+    headers: Any = None,
     *,
     key: bool = False,
 ) -> bytes:
@@ -419,6 +452,7 @@ def encode_printed(
         topic: the topic, whose subject has the schema by default.
         text: the text: JSON, in which a string that is the whole value has no quotes.
         parse: returns the value of JSON text, with decimals for numbers with a point.
+        headers: the record's headers, to which the id is added if the format writes it there.
         key: whether it is a key.
 
     Returns:

@@ -37,21 +37,28 @@ class SchemaReference:
 class Schema:
     """A schema: its text and, in a registry, where it is registered.
 
-    Two schemas are equal if type, text and references are.
+    Two schemas are equal if type, text, references, metadata and rules are.
 
     Args:
         text: the text: JSON of an Avro schema, a ``.proto`` file, or a JSON Schema.
         type: ``"AVRO"``, ``"PROTOBUF"`` or ``"JSON"``.
         references: the schemas that the text refers to.
+        metadata: the metadata of its data contract, as in the registry's API: a dict with
+            ``"tags"``, ``"properties"`` and ``"sensitive"``. Default: none.
+        rule_set: the rules of its data contract: a dict with lists of ``"domainRules"``,
+            ``"encodingRules"`` and ``"migrationRules"``. Default: none.
 
     Raises:
-        ConfigError: there is no such type.
+        ConfigError: there is no such type, or no such key.
     """
     def __new__(
         cls,
         text: str,
         type: _SchemaType = "AVRO",
         references: Sequence[SchemaReference] = ...,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        rule_set: Mapping[str, Any] | None = None,
     ) -> Schema: ...
     @property
     def text(self) -> str:
@@ -62,6 +69,16 @@ class Schema:
     @property
     def references(self) -> list[SchemaReference]:
         """The schemas that the text refers to."""
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """The metadata of its data contract: a dict with ``"tags"``, ``"properties"`` and
+        ``"sensitive"``; or None.
+        """
+    @property
+    def rule_set(self) -> dict[str, Any] | None:
+        """The rules of its data contract, a dict of lists of dicts, or None. No rule is applied: a
+        value that needs one is an error.
+        """
     @property
     def subject(self) -> str | None:
         """The subject, or None if the schema was looked up by id or is not registered."""

@@ -15,6 +15,7 @@ PACKAGES = {
     "console": ("starlette", "uvicorn", "h11", "anyio"),
     "aws": ("botocore",),
     "gcp": ("google", "requests"),
+    "json-validation": ("jsonschema_rs",),
     "polars": ("polars",),
     "duckdb": ("duckdb", "pyarrow"),
     "ray": ("ray", "pyarrow"),

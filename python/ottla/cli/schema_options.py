@@ -31,7 +31,9 @@ _OPTIONS = (
     "subject_strategy",
     "message",
     "wire_format",
+    "schema_id_serializer",
 )
+_SCHEMA_ID_SERIALIZERS = ("prefix", "header")
 _LATEST = "latest"
 _WRITTEN = "written"
 _TYPES: dict[str, Literal["AVRO", "PROTOBUF", "JSON"]] = {
@@ -96,6 +98,12 @@ def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> Non
             choices=[name for name in _WIRE_FORMATS if not (writes and name == "glue")],
             help=f"how the {part} carries its schema id (confluent)",
         )
+        if writes:
+            group.add_argument(
+                f"--{part}-schema-id-serializer",
+                choices=_SCHEMA_ID_SERIALIZERS,
+                help=f"whether the id is before the {part}, or the GUID in a header (prefix)",
+            )
     parser.set_defaults(writes_schemas=writes)
 
 
@@ -165,6 +173,14 @@ def _check_options(arguments: argparse.Namespace, part: str) -> None:
         )
     if given["register"] and not is_file:
         raise ConfigError(f"--{part}-register needs the schema: give --{part}-schema @FILE")
+    if given["schema_id_serializer"] == "header" and given["wire_format"] not in (
+        None,
+        "confluent",
+    ):
+        raise ConfigError(
+            f"--{part}-schema-id-serializer header has no effect with "
+            f"--{part}-wire-format {given['wire_format']}"
+        )
     if given["subject_strategy"] is not None and given["wire_format"] == "none":
         raise ConfigError(f"--{part}-subject-strategy has no effect with --{part}-wire-format none")
     if given["register"] and given["wire_format"] == "none":
@@ -214,6 +230,9 @@ def _format(
         options["subject_strategy"] = strategy
     if arguments.writes_schemas:
         options["register"] = getattr(arguments, f"{part}_register")
+        options["schema_id_serializer"] = (
+            getattr(arguments, f"{part}_schema_id_serializer") or _SCHEMA_ID_SERIALIZERS[0]
+        )
     options |= {"mode": mode, "limits": limits}
     if kind == "protobuf":
         options["message"] = message

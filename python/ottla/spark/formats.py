@@ -117,6 +117,7 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
         "mode": _mode(typed),
         "fields": None if typed.fields is None else list(typed.fields),
         "register": typed.registers,
+        "schema_id_serializer": typed.schema_id_serializer,
         **({"subject_strategy": typed.subject_strategy} if typed.subject_strategy else {}),
         "limits": dict(typed.limits),
     }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::data_contract::DataContract;
 use crate::registered_schema::SchemaType;
 
 /// The name of a schema's reference, and where the referenced schema is registered.
@@ -26,4 +27,6 @@ pub struct NewSchema {
     pub text: Arc<str>,
     /// The schemas that the text refers to.
     pub references: Vec<ReferenceName>,
+    /// Its metadata and rules.
+    pub contract: DataContract,
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::data_contract::DataContract;
 use crate::rules::Rule;
 
 /// The format that a schema describes.
@@ -54,12 +55,16 @@ impl FromStr for SchemaType {
 pub struct RegisteredSchema {
     /// The format.
     pub schema_type: SchemaType,
+    /// The GUID, if the registry has one (Confluent 8).
+    pub guid: Option<[u8; 16]>,
     /// The text of the schema, as it was registered.
     pub text: Arc<str>,
     /// The schemas that the text references by name.
     pub references: Vec<SchemaReference>,
     /// The rules of its data contract that are not disabled.
     pub rules: Vec<Rule>,
+    /// Its data contract as it was registered.
+    pub contract: DataContract,
 }
 
 /// A schema that another schema references.
@@ -76,7 +81,14 @@ impl RegisteredSchema {
     /// Creates a schema without references.
     #[must_use]
     pub fn new(schema_type: SchemaType, text: impl Into<Arc<str>>) -> Self {
-        Self { schema_type, text: text.into(), references: Vec::new(), rules: Vec::new() }
+        Self {
+            schema_type,
+            guid: None,
+            text: text.into(),
+            references: Vec::new(),
+            rules: Vec::new(),
+            contract: DataContract::default(),
+        }
     }
 
     /// The schemas that this one refers to, directly or through others, by different names: each once, and after those

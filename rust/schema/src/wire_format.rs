@@ -183,7 +183,7 @@ impl WireFormat {
     ///
     /// # Errors
     /// The format is not Confluent's, or the id is not a GUID: Confluent's serializers write only GUIDs in a header.
-    pub fn header(self, id: SchemaId, message_prefix: &[u8]) -> Result<Vec<u8>, FramingError> {
+    pub fn header(self, id: Option<SchemaId>, message_prefix: &[u8]) -> Result<Vec<u8>, FramingError> {
         let (format, expected) = match self {
             Self::Confluent => ("Confluent's format", "a GUID"),
             Self::Apicurio => ("Apicurio's format", "no id"),
@@ -191,10 +191,10 @@ impl WireFormat {
             Self::None => ("a format without ids", "no id"),
         };
         match (self, id) {
-            (Self::Confluent, SchemaId::Guid(_)) => self.prefix(Some(id), message_prefix),
+            (Self::Confluent, Some(SchemaId::Guid(_))) => self.prefix(id, message_prefix),
             (_, id) => {
-                let (place, found) = ("a header", id.to_string());
-                Err(FramingError::IdKind { format, expected, place, found })
+                let found = id.map_or_else(|| "none".to_owned(), |id| id.to_string());
+                Err(FramingError::IdKind { format, expected, place: "a header", found })
             }
         }
     }
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(WireFormat::None.prefix(None, &[]), Ok(vec![]));
         let prefix = WireFormat::Confluent.prefix(Some(SchemaId::Id(1)), &[2, 4]);
         assert_eq!(prefix.unwrap(), [0, 0, 0, 0, 1, 2, 4]);
-        let header = WireFormat::Confluent.header(SchemaId::Guid(GUID), &[2, 4]).unwrap();
+        let header = WireFormat::Confluent.header(Some(SchemaId::Guid(GUID)), &[2, 4]).unwrap();
         let framed = WireFormat::Confluent.split(b"x", Header::Value, |_| Some(&header)).unwrap();
         let expected = Framed { id: Some(SchemaId::Guid(GUID)), header_rest: Some(&[2, 4]), payload: b"x" };
         assert_eq!(framed, expected);
@@ -377,8 +377,9 @@ mod tests {
         assert!(WireFormat::Apicurio.prefix(Some(SchemaId::Id64(1 << 32)), &[]).is_err());
         assert!(WireFormat::Glue.prefix(Some(id), &[]).is_err());
         for format in [WireFormat::Apicurio, WireFormat::Glue, WireFormat::None] {
-            assert!(format.header(SchemaId::Guid(GUID), &[]).is_err());
+            assert!(format.header(Some(SchemaId::Guid(GUID)), &[]).is_err());
         }
-        assert!(WireFormat::Confluent.header(SchemaId::Id(1), &[]).is_err());
+        assert!(WireFormat::Confluent.header(Some(SchemaId::Id(1)), &[]).is_err());
+        assert!(WireFormat::Confluent.header(None, &[]).is_err());
     }
 }

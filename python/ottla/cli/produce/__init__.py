@@ -139,7 +139,9 @@ def run(arguments: argparse.Namespace) -> int:
         value_serializer=serializers.get("value"),
     )
 
-    send = partial(producer.send, arguments.topic, headers=headers, partition=arguments.partition)
+    # A format may add the id of a record's schema to them.
+    sent = list(headers)
+    send = partial(producer.send, arguments.topic, headers=sent, partition=arguments.partition)
 
     def count_interrupted() -> None:
         _report_interrupted(arguments, settled, failures, unsettled)
@@ -155,6 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
             if number == arguments.count:
                 break
             key, value = _split(record, key_delimiter, arguments)
+            sent[:] = headers
             try:
                 # In one step: a signal between a send and its entry would hide a record.
                 unsettled.extend(map(send, [value], [key]))

@@ -7,7 +7,6 @@ is dropped: a key that is not a field, a duplicate key, and a number that JSON l
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -27,15 +26,21 @@ class JsonSerializer:
         self._format = format
         self._is_key = part == "key"
 
-    def serialize(self, topic: str, value: bytes, _headers: Sequence[Any]) -> bytes:
+    def serialize(self, topic: str, value: bytes, headers: Any) -> bytes:
         """Return the bytes of a value.
+
+        Args:
+            topic: the topic.
+            value: the text of the value.
+            headers: the record's headers, a list that the id of the schema may be added to.
 
         Raises:
             ValueError: the text is not UTF-8, not JSON, or does not fit the schema.
             TypeError: a field is of another type.
             KafkaError: the errors of the schema, and of its registry.
         """
-        return encode_printed(self._format, topic, value.decode(), _parse, key=self._is_key)
+        text = value.decode()
+        return encode_printed(self._format, topic, text, _parse, headers, key=self._is_key)
 
 
 def _parse(text: str) -> Any:

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
-from ottla._internal.text import reason
+from ottla._internal.text import clean, reason
 from ottla.errors import ConfigError
 from ottla.schema import Registry, Schema, SchemaReference
 
@@ -47,6 +47,8 @@ class SchemaDocument(TypedDict):
         type: ``AVRO``, ``PROTOBUF`` or ``JSON``.
         references: the schemas that it refers to.
         schema: its text.
+        schema_metadata: the metadata of its data contract; null if none.
+        rule_set: the rules of its data contract; null if none.
     """
 
     subject: str | None
@@ -56,6 +58,8 @@ class SchemaDocument(TypedDict):
     type: str
     references: list[SchemaReferenceDocument]
     schema: str
+    schema_metadata: dict[str, Any] | None
+    rule_set: dict[str, Any] | None
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -152,6 +156,8 @@ def plain_schema(schema: Schema) -> SchemaDocument:
             for each in schema.references
         ],
         "schema": schema.text,
+        "schema_metadata": schema.metadata,
+        "rule_set": schema.rule_set,
     }
 
 
@@ -163,6 +169,30 @@ def name_of(schema: Schema) -> str:
         schema.type,
     ]
     return ", ".join(filter(None, parts))
+
+
+def contract_lines(schema: Schema) -> list[str]:
+    """Return the lines of the metadata and the rules of a schema."""
+    lines = []
+    for key, values in (schema.metadata or {}).items():
+        if values:
+            lines.append(clean(f"metadata, {key}: {json.dumps(values, ensure_ascii=False)}"))
+    for kind, rules in (schema.rule_set or {}).items():
+        # Other members, such as the phase from which rules apply, are in the JSON.
+        listed = rules if isinstance(rules, list) else []
+        lines.extend(clean(f"{kind}: {_rule_text(rule)}") for rule in listed)
+    return lines
+
+
+def _rule_text(rule: Any) -> str:
+    if not isinstance(rule, dict):
+        return str(rule)
+    shown = [str(rule[name]) for name in ("kind", "type", "mode") if rule.get(name)]
+    if tags := rule.get("tags"):
+        shown.append(f"tags {', '.join(map(str, tags))}")
+    if rule.get("disabled"):
+        shown.append("disabled")
+    return f"{rule.get('name')} ({', '.join(shown)})"
 
 
 def references_text(references: Iterable[SchemaReference]) -> str:

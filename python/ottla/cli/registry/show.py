@@ -7,6 +7,7 @@ import sys
 
 from ottla.cli.registry.connection import add_registry, registry
 from ottla.cli.registry.schemas import (
+    contract_lines,
     find,
     name_of,
     plain_schema,
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.raw:
         sys.stdout.write(schema.text)
         return 0
-    lines = pretty(schema)
+    lines = [*contract_lines(schema), *pretty(schema)]
     if schema.references:
         lines = [f"references: {references_text(schema.references)}", *lines]
     show_result(arguments, value, [Table(title, [], [], lines)])

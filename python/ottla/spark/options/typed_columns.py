@@ -28,6 +28,7 @@ DEAD_LETTER = "dead_letter"
 MODES = ("failfast", "permissive", DEAD_LETTER)
 DEAD_LETTER_TOPIC = "deadLetterTopic"
 WIRE_FORMATS = ("confluent", "apicurio", "glue", "none")
+SCHEMA_ID_SERIALIZERS = ("prefix", "header")
 
 LIMIT_OPTION_NAMES = tuple(row[0] for row in schema_limit_rows())
 """The options that limit what schemas multiply."""
@@ -83,6 +84,7 @@ class TypedColumn:
         flatten: whether the fields become columns.
         fields: the fields to decode; None for all.
         registers: whether a write registers the schema.
+        schema_id_serializer: one of ``SCHEMA_ID_SERIALIZERS``: where a write puts the id.
         registry: the registry's configuration, sorted.
         dead_letters: where rows that cannot be decoded are written; None with other modes.
         limits: what schemas may multiply, by key, sorted.
@@ -100,6 +102,7 @@ class TypedColumn:
     flatten: bool = False
     fields: tuple[str, ...] | None = None
     registers: bool = False
+    schema_id_serializer: str = "prefix"
     registry: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     dead_letters: DeadLetterOptions | None = None
     limits: tuple[tuple[str, str], ...] = ()

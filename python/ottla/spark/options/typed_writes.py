@@ -14,6 +14,7 @@ from ottla.spark.options.schema_references import parse_references
 from ottla.spark.options.typed_columns import (
     LIMIT_OPTION_NAMES,
     REGISTRY_URL,
+    SCHEMA_ID_SERIALIZERS,
     WIRE_FORMATS,
     TypedColumn,
     TypedColumns,
@@ -34,6 +35,7 @@ _SUFFIXES = (
     "subjectStrategy",
     "message",
     "wireFormat",
+    "schemaIdSerializer",
     "register",
 )
 _STRATEGIES = ("topic", "record", "topic_record")
@@ -61,6 +63,13 @@ def _parse_column(
         return None
     schema = parse_schema(values, f"{column}.schema")
     wire_format = parse_choice(values, f"{column}.wireFormat", WIRE_FORMATS, "confluent")
+    serializer = parse_choice(
+        values, f"{column}.schemaIdSerializer", SCHEMA_ID_SERIALIZERS, SCHEMA_ID_SERIALIZERS[0]
+    )
+    if serializer == "header" and wire_format != "confluent":
+        raise ConfigError(
+            f"option {column}.schemaIdSerializer=header needs {column}.wireFormat=confluent"
+        )
     registers = parse_bool(values, f"{column}.register", default=False)
     if registers and (not isinstance(schema, str) or wire_format == "none"):
         raise ConfigError(
@@ -84,6 +93,7 @@ def _parse_column(
         message=parse_message(values, column, format_name),
         wire_format=wire_format,
         registers=registers,
+        schema_id_serializer=serializer,
         registry=registry,
     )
 

@@ -43,6 +43,7 @@ def _without_registering(typed: TypedColumn) -> TypedColumn:
         typed,
         registers=False,
         wire_format="none",
+        schema_id_serializer="prefix",
         # The registry has the schemas that it refers to.
         registry=typed.registry if typed.references else (),
         subject_strategy=None,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_schema::{Rule, SchemaId, SchemaType};
+use ottla_schema::{DataContract, Rule, SchemaId, SchemaType};
 use serde_json::{Value, json};
 
 use super::{Compatibility, NewSchema, ReferenceName, rules};
@@ -26,13 +26,15 @@ pub(super) struct Document {
     pub(super) text: Arc<str>,
     pub(super) references: Vec<ReferenceName>,
     pub(super) rules: Vec<Rule>,
+    pub(super) contract: DataContract,
 }
 
 impl Document {
     /// The bytes of its texts.
     pub(super) fn size(&self) -> usize {
         let names = self.references.iter().map(|it| it.name.len() + it.subject.len());
-        self.text.len() + self.subject.as_ref().map_or(0, |subject| subject.len()) + names.sum::<usize>()
+        let subject = self.subject.as_ref().map_or(0, |subject| subject.len());
+        self.text.len() + subject + names.sum::<usize>() + self.contract.size()
     }
 }
 
@@ -50,6 +52,12 @@ pub(super) fn request(schema: &NewSchema) -> Bytes {
     }
     if !references.is_empty() {
         body["references"] = references.into();
+    }
+    let DataContract { metadata, rule_set } = &schema.contract;
+    for (field, text) in [("metadata", metadata), ("ruleSet", rule_set)] {
+        if let Some(text) = text {
+            body[field] = serde_json::from_str(text).unwrap_or_else(|_| text.to_string().into());
+        }
     }
     body.to_string().into()
 }
@@ -78,6 +86,7 @@ pub(super) fn schema(body: &Value) -> Result<Document, String> {
         text: text.into(),
         references,
         rules: rules::of(body)?,
+        contract: contract(body),
     })
 }
 
@@ -101,8 +110,18 @@ pub(super) fn registered(schema: &NewSchema) -> impl Fn(&Value) -> Result<Docume
             text: Arc::clone(&schema.text),
             references: schema.references.clone(),
             rules: rules::of(body)?,
+            contract: contract(body),
         })
     }
+}
+
+/// Reads the data contract of a schema.
+fn contract(body: &Value) -> DataContract {
+    let text = |field| match body.get(field) {
+        Some(part @ Value::Object(_)) => Some(part.to_string().into()),
+        _ => None,
+    };
+    DataContract { metadata: text("metadata"), rule_set: text("ruleSet") }
 }
 
 /// Reads a list of names.

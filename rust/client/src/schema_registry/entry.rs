@@ -15,8 +15,6 @@ pub struct SchemaEntry {
     pub version: Option<i32>,
     /// The id.
     pub id: Option<u32>,
-    /// The GUID, if the registry has one (Confluent 8).
-    pub guid: Option<[u8; 16]>,
     /// Where the references are registered.
     pub references: Vec<ReferenceName>,
     /// The schema, with its references.

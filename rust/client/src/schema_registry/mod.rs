@@ -49,8 +49,9 @@ use lookup_cache::{Found, LookupCache};
 use transport::Transport;
 
 pub use entry::{Compatibility, SchemaEntry};
-pub use ottla_schema::{NewSchema, ReferenceName};
+pub use ottla_schema::{DataContract, NewSchema, ReferenceName};
 pub use registry_lookup::RegistryLookup;
+pub use rules::rules_of;
 pub use settings::RegistrySetting;
 pub use subject_filter::SubjectFilter;
 
@@ -217,6 +218,8 @@ impl SchemaRegistry {
                 // Most registries return the id alone, and rules may be those of the version before.
                 document.version = entry.version;
                 document.rules.clone_from(&entry.schema.rules);
+                document.guid = entry.schema.guid;
+                document.contract.clone_from(&entry.schema.contract);
             }
             document.subject = Some(subject.into());
             self.resolved(document, None, deadline).await
@@ -294,9 +297,10 @@ impl SchemaRegistry {
     ) -> Result<Found<Arc<SchemaEntry>>> {
         let size = document.size();
         let references = references::resolve(self, &document.references, deadline).await?;
-        let Document { subject, version, id, guid, schema_type, text, references: names, rules } = document;
-        let schema = Arc::new(RegisteredSchema { schema_type, text, references, rules });
-        let entry = SchemaEntry { subject, version, id, guid, references: names, schema };
+        let Document { subject, version, id, guid, schema_type, text, references: names, rules, contract } =
+            document;
+        let schema = Arc::new(RegisteredSchema { schema_type, guid, text, references, rules, contract });
+        let entry = SchemaEntry { subject, version, id, references: names, schema };
         Ok(Found { value: Arc::new(entry), size, ttl })
     }
 }
@@ -320,7 +324,7 @@ impl Sized for Key {
             Self::Id(_, context) => context.as_ref().map_or(0, |context| context.len()),
             Self::Latest(subject) | Self::Version(subject, ..) => subject.len(),
             Self::Lookup(subject, schema, _) | Self::Registered(subject, schema, _) => {
-                subject.len() + schema.text.len()
+                subject.len() + schema.text.len() + schema.contract.size()
             }
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_schema::{RegisteredSchema, SchemaReference};
+use ottla_schema::{DataContract, RegisteredSchema, SchemaReference};
 use tokio::time::Instant;
 
 use super::cache::Sized;
@@ -98,10 +98,12 @@ impl Resolver<'_> {
         self.chain.pop();
         let schema = Arc::new(RegisteredSchema {
             schema_type: document.schema_type,
+            guid: document.guid,
             text: Arc::clone(&document.text),
             references,
             // Those of the schema that refers to it apply.
             rules: Vec::new(),
+            contract: DataContract::default(),
         });
         self.resolved.insert(place, (Arc::clone(&schema), count + 1));
         Ok((schema, count + 1))

@@ -161,12 +161,15 @@ impl SchemaLookup for RegistryLookup {
         Box::pin(async move {
             let deadline = deadline(self.registry.config().default_api_timeout);
             let references = references::resolve(&self.registry, &schema.references, deadline).await?;
-            let NewSchema { schema_type, text, .. } = schema;
+            let NewSchema { schema_type, text, contract, .. } = schema;
+            let rules = super::rules_of(contract).map_err(|why| Error::new(Kind::Schema, why))?;
             Ok(Arc::new(RegisteredSchema {
                 schema_type: *schema_type,
+                guid: None,
                 text: Arc::clone(text),
                 references,
-                rules: Vec::new(),
+                rules,
+                contract: contract.clone(),
             }))
         })
     }
@@ -229,6 +232,7 @@ fn referring(schema: &RegisteredSchema, places: &HashMap<Arc<str>, ReferenceName
         schema_type: schema.schema_type,
         text: Arc::clone(&schema.text),
         references: references.collect(),
+        contract: schema.contract.clone(),
     }
 }
 

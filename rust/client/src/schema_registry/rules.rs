@@ -3,8 +3,8 @@
 //! This client applies no rule: no well-kept library does it outside Confluent's own clients. Invariant: a schema whose
 //! rules cannot be read is an error, since a value may be encrypted.
 
-use ottla_schema::{Rule, RulePhase};
-use serde_json::Value;
+use ottla_schema::{DataContract, Rule, RulePhase};
+use serde_json::{Value, json};
 
 use crate::printable::printable;
 
@@ -14,6 +14,16 @@ const LISTS: [(&str, RulePhase); 3] = [
     ("encodingRules", RulePhase::Encoding),
     ("migrationRules", RulePhase::Migration),
 ];
+
+/// Reads the rules of a data contract that are not disabled.
+///
+/// # Errors
+/// The rules cannot be read.
+pub fn rules_of(contract: &DataContract) -> Result<Vec<Rule>, String> {
+    let Some(text) = &contract.rule_set else { return Ok(Vec::new()) };
+    let rule_set: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    of(&json!({ "ruleSet": rule_set }))
+}
 
 /// Reads the rules of a schema that are not disabled.
 pub(super) fn of(body: &Value) -> Result<Vec<Rule>, String> {
@@ -40,8 +50,6 @@ pub(super) fn of(body: &Value) -> Result<Vec<Rule>, String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may fail")]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

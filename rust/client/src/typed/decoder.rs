@@ -2,9 +2,11 @@
 //!
 //! Invariant: only the first kind has columns; the second is for records that are taken one by one.
 
+use arrow_array::Array;
 use arrow_schema::{ArrowError, DataType};
 use ottla_schema::{
-    AsWrittenDecoder, ColumnDecoder, DecodedColumn, DecodedTypes, EncodedRows, RegisteredSchema, SchemaId,
+    AsWrittenDecoder, ColumnDecoder, DecodedColumn, DecodedTypes, EncodedRows, RegisteredSchema, RowError,
+    SchemaId, copy_rows,
 };
 
 /// A decoder.
@@ -28,6 +30,44 @@ impl Decoded {
             Self::Column(decoded) => decoded.bytes,
             Self::Types(decoded) => decoded.bytes,
         }
+    }
+
+    /// The number of rows.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Column(decoded) => decoded.array.len(),
+            Self::Types(decoded) => decoded.places.len(),
+        }
+    }
+
+    /// Makes rows errors, unless they are already.
+    pub(super) fn refuse(&mut self, refused: Vec<RowError>) -> Result<(), ArrowError> {
+        if refused.is_empty() {
+            return Ok(());
+        }
+        let errors = match self {
+            Self::Column(decoded) => &mut decoded.errors,
+            Self::Types(decoded) => &mut decoded.errors,
+        };
+        // Stable: the reason why a row cannot be decoded comes first.
+        errors.extend(refused);
+        errors.sort_by_key(|error| error.row);
+        errors.dedup_by_key(|error| error.row);
+        match self {
+            Self::Column(DecodedColumn { array, errors, .. }) => {
+                let is_failed = |row: &usize| errors.binary_search_by_key(row, |error| error.row).is_ok();
+                let places = (0..array.len()).map(|row| (!is_failed(&row)).then_some((0, row)));
+                *array = copy_rows(array.data_type(), [&*array], places)?;
+            }
+            Self::Types(DecodedTypes { places, errors, .. }) => {
+                for error in errors {
+                    if let Some(place) = places.get_mut(error.row) {
+                        *place = None;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -10,10 +10,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ottla_arrow::{Column, DecodedBatch, PartitionSpan};
-use ottla_schema::{ArrowRows, DEFAULT_BATCH_BYTES, RowError};
+use ottla_schema::{ArrowRows, DEFAULT_BATCH_BYTES, Header, RowError};
 
 use super::batch_columns::{headers, offset};
 use super::dead_rows::{DeadRows, UnwrittenLetters};
+use super::payload_validator::InvalidPayloads;
 use super::typed_column::{DecodeMode, TypedColumn};
 use crate::error::{Error, Kind, Result};
 
@@ -42,6 +43,29 @@ impl PartialEq for TypedColumns {
 }
 
 impl Eq for TypedColumns {}
+
+/// The keys and the values of some records that are invalid.
+#[derive(Debug, Default)]
+pub struct InvalidFields {
+    key: InvalidPayloads,
+    value: InvalidPayloads,
+}
+
+impl InvalidFields {
+    pub(crate) fn of(&self, header: Header) -> &InvalidPayloads {
+        match header {
+            Header::Key => &self.key,
+            Header::Value => &self.value,
+        }
+    }
+
+    pub(crate) fn of_mut(&mut self, header: Header) -> &mut InvalidPayloads {
+        match header {
+            Header::Key => &mut self.key,
+            Header::Value => &mut self.value,
+        }
+    }
+}
 
 /// A batch after its decoding.
 #[derive(Debug)]
@@ -95,8 +119,9 @@ impl TypedColumns {
         self.each().map(|column| column.batch_bytes()).min().unwrap_or(DEFAULT_BATCH_BYTES)
     }
 
-    /// Looks up the schemas that a batch needs. Cancel-safe.
-    pub(crate) async fn load(&self, requested: &[Column], batch: &DecodedBatch) -> Result<()> {
+    /// Looks up the schemas that a batch needs, and returns the payloads that are invalid. Cancel-safe.
+    pub(crate) async fn load(&self, requested: &[Column], batch: &DecodedBatch) -> Result<InvalidFields> {
+        let mut invalid = InvalidFields::default();
         let columns = bytes_columns(requested, self);
         let headers = headers(&columns, &batch.batch);
         for typed in self.each() {
@@ -104,9 +129,9 @@ impl TypedColumns {
                 typed.resolve(&span.topic).await?;
             }
             let column = bytes(&columns, &batch.batch, typed)?;
-            typed.load(&ArrowRows { column, headers }).await?;
+            *invalid.of_mut(typed.header()) = typed.load(&ArrowRows { column, headers }).await?;
         }
-        Ok(())
+        Ok(invalid)
     }
 
     /// Writes dead letters. Cancel-safe.
@@ -158,7 +183,12 @@ impl TypedColumns {
     }
 
     /// Decodes a batch whose schemas were loaded.
-    pub(crate) fn decode(&self, requested: &[Column], source: DecodedBatch) -> Result<TypedOutcome> {
+    pub(crate) fn decode(
+        &self,
+        requested: &[Column],
+        source: DecodedBatch,
+        invalid: &InvalidFields,
+    ) -> Result<TypedOutcome> {
         let columns = bytes_columns(requested, self);
         let headers = headers(&columns, &source.batch);
         let mut arrays: Vec<ArrayRef> =
@@ -171,7 +201,8 @@ impl TypedColumns {
         for typed in self.each() {
             let at = requested.iter().position(|column| column.name() == typed.name());
             let column = bytes(&columns, &source.batch, typed)?.slice(0, end);
-            let decoded = typed.decode(&ArrowRows { column: &column, headers })?;
+            let decoded =
+                typed.decode(&ArrowRows { column: &column, headers }, invalid.of(typed.header()))?;
             end = end.min(decoded.array.len());
             if let Some(array) = at.and_then(|at| arrays.get_mut(at)) {
                 *array = decoded.array;

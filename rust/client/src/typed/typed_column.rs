@@ -3,6 +3,7 @@
 //! Invariants: the reader's schema is chosen once, and so is the type of the column. Only what a registry
 //! denies is an error of a row; what it does not answer is an error of the call, which can be repeated.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
@@ -14,6 +15,7 @@ use parking_lot::Mutex;
 
 use super::dead_letters::DeadLetters;
 use super::decoder::{Decoded, Decoder};
+use super::payload_validator::{InvalidPayloads, PayloadValidator, Unvalidated, ValidatedSchemas};
 use super::schema_lookup::{FoundSchema, SchemaLookup, named_schema};
 use super::schema_rules;
 use super::subject_name::SubjectName;
@@ -50,6 +52,15 @@ pub enum ReaderSchemaSource {
     AsWritten(SchemaType),
 }
 
+/// What the payloads of a column are validated with.
+#[derive(Debug, Clone)]
+pub struct Validation {
+    /// The validator.
+    pub validator: Arc<dyn PayloadValidator>,
+    /// The schema; none of its own if records keep the schemas that they were written with.
+    pub schema: ReaderSchemaSource,
+}
+
 /// The options of a typed column.
 #[derive(Debug, Clone)]
 pub struct TypedColumnOptions {
@@ -65,16 +76,19 @@ pub struct TypedColumnOptions {
     pub wire_format: WireFormat,
     /// What happens to rows that cannot be decoded.
     pub mode: DecodeMode,
+    /// What payloads are validated with, before they are decoded.
+    pub validation: Option<Validation>,
 }
 
 /// The reader's schema, once it was looked up.
 #[derive(Debug)]
 struct Reader {
     decoder: Decoder,
-    /// The schema, if it is registered.
+    /// The schema, if it is registered or has rules.
     schema: Option<Arc<RegisteredSchema>>,
     /// The topic whose subject it is, unless the subject was given.
     topic: Option<Arc<str>>,
+    validated: Option<ValidatedSchemas>,
 }
 
 /// A column of keys or values with a schema.
@@ -83,6 +97,20 @@ pub struct TypedColumn {
     options: TypedColumnOptions,
     lookup: Option<Arc<dyn SchemaLookup>>,
     reader: Mutex<Option<Reader>>,
+}
+
+/// More schemas of writers are looked up again before their payloads are validated.
+const MAX_VALIDATED: usize = 1_000;
+/// The error of a validation without a schema.
+pub(super) const NO_SCHEMA: &str =
+    "validate=True needs a JSON Schema, which an Arrow type is not: pass its text, its id, or a version";
+
+/// The name of a given schema in messages.
+const GIVEN: &str = "the argument schema";
+
+/// A given schema, if it has rules that reading values of other versions may need.
+fn with_rules(schema: &RegisteredSchema) -> Option<Arc<RegisteredSchema>> {
+    (!schema.rules.is_empty()).then(|| Arc::new(schema.clone()))
 }
 
 fn unusable(error: &SchemaError) -> Error {
@@ -183,10 +211,10 @@ impl TypedColumn {
                 (Decoder::AsWritten(decoder), None, None)
             }
             ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None, None),
-            ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None, None),
+            ReaderSchemaSource::Given(schema) => (self.decoder_of(schema, GIVEN)?, with_rules(schema), None),
             ReaderSchemaSource::Referring(new) => {
                 let schema = self.registry()?.with_references(new).await?;
-                (self.decoder(ReaderSource::Schema(&schema))?, None, None)
+                (self.decoder_of(&schema, GIVEN)?, with_rules(&schema), None)
             }
             ReaderSchemaSource::Id(id) => {
                 let schema = named_schema(&**self.registry()?, *id, self.options.subject.context()).await?;
@@ -197,9 +225,27 @@ impl TypedColumn {
                 (self.decoder_of(&schema, &subject)?, Some(schema), of_topic)
             }
         };
+        let validated = self.validated_schemas(topic).await?;
         let mut reader = self.reader.lock();
-        let reader = reader.get_or_insert(Reader { decoder, schema, topic: of_topic });
+        let reader = reader.get_or_insert(Reader { decoder, schema, topic: of_topic, validated });
         self.check_topic(reader, topic)
+    }
+
+    /// The schemas that payloads are validated against. One that they cannot be validated with is an error.
+    async fn validated_schemas(&self, topic: &Arc<str>) -> Result<Option<ValidatedSchemas>> {
+        let Some(Validation { validator, schema }) = &self.options.validation else { return Ok(None) };
+        let schema = match schema {
+            ReaderSchemaSource::AsWritten(_) => return Ok(Some(ValidatedSchemas::AsWritten(HashMap::new()))),
+            ReaderSchemaSource::JsonType(_) => return Err(Error::new(Kind::Config, NO_SCHEMA)),
+            ReaderSchemaSource::Given(schema) => Arc::new(schema.clone()),
+            ReaderSchemaSource::Referring(new) => self.registry()?.with_references(new).await?,
+            ReaderSchemaSource::Id(id) => {
+                named_schema(&**self.registry()?, *id, self.options.subject.context()).await?
+            }
+            ReaderSchemaSource::Version(version) => self.schema_of_version(*version, topic).await?.0,
+        };
+        validator.validate(&schema, &[])?;
+        Ok(Some(ValidatedSchemas::One(schema)))
     }
 
     /// Whether the reader's schema is that of another topic.
@@ -247,29 +293,71 @@ impl TypedColumn {
         Ok((found.schema, format!("subject \"{}\"", printable(&subject)), of_topic))
     }
 
-    /// Looks up the schemas of the writers of rows. Cancel-safe: a repeated call continues.
+    /// Looks up the schemas of the writers of rows, and returns which payloads are invalid. Cancel-safe: a repeated call
+    /// continues.
     ///
     /// # Errors
     /// Those of the lookup.
-    pub async fn load(&self, rows: &(dyn EncodedRows + Sync)) -> Result<()> {
+    pub async fn load(&self, rows: &(dyn EncodedRows + Sync)) -> Result<InvalidPayloads> {
         self.make_room();
         let missing = self.missing(rows);
-        self.look_up(missing).await
+        self.look_up(missing).await?;
+        let mut unvalidated = Unvalidated::default();
+        self.add_unvalidated(rows, &mut unvalidated);
+        self.validate(unvalidated)
+    }
+
+    /// Adds the payloads of rows, if payloads are validated.
+    pub(crate) fn add_unvalidated(&self, rows: &dyn EncodedRows, unvalidated: &mut Unvalidated) {
+        let reader = self.reader.lock();
+        if let Some(Reader { validated: Some(schemas), .. }) = reader.as_ref() {
+            unvalidated.add(schemas, rows, self.framing());
+        }
+    }
+
+    /// Validates payloads. Call it without locks.
+    pub(crate) fn validate(&self, unvalidated: Unvalidated) -> Result<InvalidPayloads> {
+        match &self.options.validation {
+            Some(validation) => unvalidated.validate(&*validation.validator, self.is_as_written()),
+            None => Ok(InvalidPayloads::default()),
+        }
+    }
+
+    fn framing(&self) -> (WireFormat, Header) {
+        (self.options.wire_format, self.options.header)
     }
 
     /// Forgets schemas if there are too many, before those that are [missing](Self::missing) are looked up.
     pub(crate) fn make_room(&self) {
-        if let Some(Reader { decoder, .. }) = self.reader.lock().as_mut() {
+        if let Some(Reader { decoder, validated, .. }) = self.reader.lock().as_mut() {
             decoder.make_room();
+            if let Some(ValidatedSchemas::AsWritten(known)) = validated
+                && known.len() >= MAX_VALIDATED
+            {
+                known.clear();
+            }
         }
     }
 
     /// The schemas that rows need and that were not looked up, or not found when they were.
     pub(crate) fn missing(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
         let mut reader = self.reader.lock();
-        let Some(Reader { decoder, .. }) = reader.as_mut() else { return Vec::new() };
+        let Some(Reader { decoder, validated, .. }) = reader.as_mut() else { return Vec::new() };
         decoder.forget_failures();
-        decoder.missing_of(rows)
+        let mut missing = decoder.missing_of(rows);
+        if let Some(ValidatedSchemas::AsWritten(known)) = validated {
+            let ids = (0..rows.count()).filter_map(|row| {
+                let split = self
+                    .options
+                    .wire_format
+                    .split(rows.bytes(row)?, self.options.header, |name| rows.header(row, name));
+                split.ok()?.id
+            });
+            missing.extend(ids.filter(|id| !known.contains_key(id)));
+            missing.sort_unstable();
+            missing.dedup();
+        }
+        missing
     }
 
     /// Looks up the schemas of writers.
@@ -281,12 +369,17 @@ impl TypedColumn {
             };
             let schema = lookup.schema(id, self.options.subject.context()).await?;
             let mut reader = self.reader.lock();
-            let Some(Reader { decoder, schema: own, .. }) = reader.as_mut() else { return Ok(()) };
+            let Some(Reader { decoder, schema: own, validated, .. }) = reader.as_mut() else { return Ok(()) };
             match schema {
                 FoundSchema::Schema(schema) => {
                     match schema_rules::unreadable(Some(&**lookup), &schema, own.as_deref()) {
                         Some(reason) => decoder.refuse(id, reason),
-                        None => decoder.add(id, &schema),
+                        None => {
+                            decoder.add(id, &schema);
+                            if let Some(ValidatedSchemas::AsWritten(known)) = validated {
+                                known.insert(id, schema);
+                            }
+                        }
                     }
                 }
                 FoundSchema::Missing(message) => decoder.add_failure(id, message),
@@ -306,13 +399,13 @@ impl TypedColumn {
         }
     }
 
-    /// Decodes rows whose schemas were loaded to a column.
+    /// Decodes rows whose schemas were loaded to a column. Those with `invalid` payloads are errors.
     ///
     /// # Errors
     /// [`Kind::State`] before the reader's schema was resolved; [`Kind::Config`] if there is no column;
     /// [`Kind::Schema`] if the rows do not fit into one array.
-    pub fn decode(&self, rows: &dyn EncodedRows) -> Result<DecodedColumn> {
-        match self.decode_rows(rows)? {
+    pub fn decode(&self, rows: &dyn EncodedRows, invalid: &InvalidPayloads) -> Result<DecodedColumn> {
+        match self.decode_rows(rows, invalid)? {
             Decoded::Column(decoded) => Ok(decoded),
             Decoded::Types(_) => Err(self.has_no_column()),
         }
@@ -322,16 +415,19 @@ impl TypedColumn {
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
-    pub fn decode_records(&self, rows: &dyn EncodedRows) -> Result<TypedField> {
-        Ok(TypedField::new(self.decode_rows(rows)?, self.name()))
+    pub fn decode_records(&self, rows: &dyn EncodedRows, invalid: &InvalidPayloads) -> Result<TypedField> {
+        Ok(TypedField::new(self.decode_rows(rows, invalid)?, self.name()))
     }
 
-    pub(crate) fn decode_rows(&self, rows: &dyn EncodedRows) -> Result<Decoded> {
+    pub(crate) fn decode_rows(&self, rows: &dyn EncodedRows, invalid: &InvalidPayloads) -> Result<Decoded> {
         let mut reader = self.reader.lock();
         let Some(Reader { decoder, .. }) = reader.as_mut() else {
             return Err(Error::new(Kind::State, "the schema of a typed column was not looked up yet"));
         };
-        let decoded = decoder.decode(rows);
+        let decoded = decoder.decode(rows).and_then(|mut decoded| {
+            decoded.refuse(invalid.errors(rows, decoded.len(), self.framing()))?;
+            Ok(decoded)
+        });
         decoded.map_err(|error| Error::new(Kind::Schema, format!("the {} column: {error}", self.name())))
     }
 

@@ -9,15 +9,16 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    ColumnEncoder, EncodedColumn, Header, NewSchema, ReaderSource, SchemaError, SchemaId, SchemaLimits,
-    SchemaUse, WireFormat, column_type, type_name,
+    ColumnEncoder, EncodedColumn, Framing, Header, NewSchema, ReaderSource, RowError, SchemaError, SchemaId,
+    SchemaIdSerializer, SchemaLimits, SchemaUse, WireFormat, column_type, type_name,
 };
 use parking_lot::Mutex;
 
+use super::payload_validator::PayloadValidator;
 use super::schema_lookup::{SchemaLookup, WriterSchema, named_schema};
 use super::schema_rules;
 use super::subject_name::SubjectName;
-use super::typed_column::ReaderSchemaSource;
+use super::typed_column::{NO_SCHEMA, ReaderSchemaSource};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 
@@ -37,10 +38,14 @@ pub struct TypedEncoderOptions {
     pub subject: SubjectName,
     /// Where records carry the id of their schema.
     pub wire_format: WireFormat,
+    /// Whether that is before the payload or in a header.
+    pub schema_id_serializer: SchemaIdSerializer,
     /// Whether to register a given schema; otherwise it must be registered.
     pub registers: bool,
     /// What the schema may multiply.
     pub limits: SchemaLimits,
+    /// What payloads are validated with.
+    pub validator: Option<Arc<dyn PayloadValidator>>,
 }
 
 /// Encodes keys or values of records.
@@ -74,6 +79,13 @@ impl TypedEncoder {
                 "wire_format=\"glue\" is for decoding: the ids of AWS Glue cannot be looked up; encode with \"confluent\" or \"none\"",
             ));
         }
+        if options.schema_id_serializer == SchemaIdSerializer::Header
+            && options.wire_format != WireFormat::Confluent
+        {
+            return Err(config(
+                "schema_id_serializer=\"header\" writes the header of Confluent's serializers: it needs wire_format=\"confluent\"",
+            ));
+        }
         if let Some(lookup) = &lookup {
             lookup.check_written_ids(options.wire_format)?;
         }
@@ -81,6 +93,9 @@ impl TypedEncoder {
             return Err(config(
                 "an Arrow type cannot be registered: pass the JSON Schema to write with, or wire_format=\"none\"",
             ));
+        }
+        if options.validator.is_some() && matches!(options.writer, ReaderSchemaSource::JsonType(_)) {
+            return Err(config(NO_SCHEMA));
         }
         if options.registers && !(is_given && has_ids) {
             return Err(config(
@@ -145,7 +160,7 @@ impl TypedEncoder {
     }
 
     async fn look_up(&self, topic: &str) -> Result<TopicEncoder> {
-        let TypedEncoderOptions { writer, wire_format, message, .. } = &self.options;
+        let TypedEncoderOptions { writer, wire_format, .. } = &self.options;
         let source = match writer {
             ReaderSchemaSource::JsonType(field) => Source::JsonType(Arc::clone(field)),
             ReaderSchemaSource::Given(schema) if *wire_format == WireFormat::None => {
@@ -175,7 +190,15 @@ impl TypedEncoder {
             };
             schema_rules::check(self.lookup.as_deref(), &name, &writer.schema, SchemaUse::Write)?;
         }
-        TopicEncoder::new(source, *wire_format, message.clone(), self.options.limits)
+        if self.options.schema_id_serializer == SchemaIdSerializer::Header && source.guid().is_none() {
+            let message = format!(
+                "the schema registry returned no GUID of the schema for {}s of topic {}, which schema_id_serializer=\"header\" writes: Confluent Platform has GUIDs since version 8; with older registries, write the id before the {0} (schema_id_serializer=\"prefix\")",
+                self.options.header.column(),
+                printable(topic)
+            );
+            return Err(Error::new(Kind::Schema, message).topic(topic));
+        }
+        TopicEncoder::new(source, &self.options)
     }
 
     async fn of_version(&self, topic: &str, version: Option<i32>) -> Result<Source> {
@@ -217,36 +240,63 @@ enum Source {
 pub struct TopicEncoder {
     source: Source,
     wire_format: WireFormat,
+    schema_id_serializer: SchemaIdSerializer,
     message: Option<Arc<str>>,
     limits: SchemaLimits,
+    validator: Option<Arc<dyn PayloadValidator>>,
     data_type: DataType,
     /// By the type of the column.
     encoders: Mutex<HashMap<DataType, Arc<FramedEncoder>>>,
 }
 
-/// An encoder, and the bytes before each payload.
+/// An encoder, and the bytes that name the schema.
 #[derive(Debug)]
 struct FramedEncoder {
     encoder: ColumnEncoder,
     prefix: Vec<u8>,
+    header: Option<Arc<[u8]>>,
+}
+
+/// An encoded column of keys or values.
+#[derive(Debug)]
+pub struct EncodedField {
+    /// The column.
+    pub column: EncodedColumn,
+    /// The value of the [header](Header::name) that names the schema of its records, if that is not before the payloads.
+    pub schema_id: Option<Arc<[u8]>>,
 }
 
 impl TopicEncoder {
-    fn new(
-        source: Source,
-        wire_format: WireFormat,
-        message: Option<Arc<str>>,
-        limits: SchemaLimits,
-    ) -> Result<Self> {
+    fn new(source: Source, options: &TypedEncoderOptions) -> Result<Self> {
+        let TypedEncoderOptions { wire_format, schema_id_serializer, ref message, limits, .. } = *options;
+        let (message, validator) = (message.clone(), options.validator.clone());
         let data_type = column_type(source.reader_source(), message.as_deref(), &limits);
         let data_type = data_type.map_err(|error| unusable(&error))?;
-        Ok(Self { source, wire_format, message, limits, data_type, encoders: Mutex::default() })
+        let encoders = Mutex::default();
+        let encoder = Self {
+            source,
+            wire_format,
+            schema_id_serializer,
+            message,
+            limits,
+            validator,
+            data_type,
+            encoders,
+        };
+        encoder.invalid(&[])?;
+        Ok(encoder)
     }
 
     /// The type of the columns that are encoded without a conversion.
     #[must_use]
     pub fn data_type(&self) -> &DataType {
         &self.data_type
+    }
+
+    /// Where records carry the id of their schema.
+    #[must_use]
+    pub fn wire_format(&self) -> WireFormat {
+        self.wire_format
     }
 
     /// The id of the schema; `None` if records carry none.
@@ -260,18 +310,44 @@ impl TopicEncoder {
     ///
     /// # Errors
     /// [`Kind::Schema`]: columns of this type cannot be encoded, or the payloads do not fit into one array.
-    pub fn encode(&self, array: &ArrayRef) -> Result<EncodedColumn> {
-        let FramedEncoder { encoder, prefix } = &*self.encoder(array.data_type())?;
-        encoder.encode(array, prefix).map_err(|error| Error::new(Kind::Schema, error.to_string()))
+    pub fn encode(&self, array: &ArrayRef) -> Result<EncodedField> {
+        let FramedEncoder { encoder, prefix, header } = &*self.encoder(array.data_type())?;
+        let column = encoder.encode(array, prefix);
+        let mut column = column.map_err(|error| Error::new(Kind::Schema, error.to_string()))?;
+        if self.validator.is_some() {
+            let payloads = column.payloads.iter().enumerate();
+            let payloads = payloads.filter_map(|(row, bytes)| Some((row, bytes?.get(prefix.len()..)?)));
+            let (rows, payloads): (Vec<usize>, Vec<&[u8]>) = payloads.unzip();
+            for (at, reason) in self.invalid(&payloads)? {
+                column.errors.extend(rows.get(at).map(|row| RowError { row: *row, schema_id: None, reason }));
+            }
+            column.errors.sort_by_key(|error| error.row);
+        }
+        Ok(EncodedField { column, schema_id: header.clone() })
     }
 
-    /// Returns the bytes before a payload: the id of the schema, and those that identify a message of Protobuf.
+    /// Returns the indexes of payloads that the validator refuses, and the reasons.
+    ///
+    /// # Errors
+    /// [`Kind::Schema`]: the schema cannot be validated with.
+    pub fn invalid(&self, payloads: &[&[u8]]) -> Result<Vec<(usize, String)>> {
+        match (&self.validator, &self.source) {
+            (Some(validator), Source::Schema(writer)) => validator.validate(&writer.schema, payloads),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns the bytes that name the schema, and identify a message of Protobuf.
     ///
     /// # Errors
     /// [`Kind::Config`]: the wire format has ids of another kind.
-    pub fn prefix(&self, message_prefix: &[u8]) -> Result<Vec<u8>> {
-        let prefix = self.wire_format.prefix(self.source.id_for(self.wire_format), message_prefix);
-        prefix.map_err(|error| Error::new(Kind::Config, error.to_string()))
+    pub fn framing(&self, message_prefix: &[u8]) -> Result<Framing> {
+        let id = match self.schema_id_serializer {
+            SchemaIdSerializer::Prefix => self.source.id_for(self.wire_format),
+            SchemaIdSerializer::Header => self.source.guid().map(SchemaId::Guid),
+        };
+        let framing = self.schema_id_serializer.framing(self.wire_format, id, message_prefix);
+        framing.map_err(|error| Error::new(Kind::Config, error.to_string()))
     }
 
     fn encoder(&self, data_type: &DataType) -> Result<Arc<FramedEncoder>> {
@@ -282,8 +358,9 @@ impl TopicEncoder {
         let message = self.message.as_deref();
         let encoder = ColumnEncoder::with_message(source, message, &self.limits, data_type);
         let encoder = encoder.map_err(|error| unusable(&error))?;
-        let prefix = self.prefix(&encoder.message_prefix(self.wire_format))?;
-        let made = Arc::new(FramedEncoder { encoder, prefix });
+        let Framing { prefix, header } = self.framing(&encoder.message_prefix(self.wire_format))?;
+        let header = header.map(Arc::from);
+        let made = Arc::new(FramedEncoder { encoder, prefix, header });
         let mut encoders = self.encoders.lock();
         if encoders.len() >= MAX_ENCODERS {
             encoders.clear();
@@ -304,6 +381,13 @@ impl Source {
     fn id(&self) -> Option<SchemaId> {
         match self {
             Self::Schema(writer) => writer.id,
+            Self::JsonType(_) => None,
+        }
+    }
+
+    fn guid(&self) -> Option<[u8; 16]> {
+        match self {
+            Self::Schema(writer) => writer.schema.guid,
             Self::JsonType(_) => None,
         }
     }

@@ -48,6 +48,7 @@ impl DeadLetterSink for Letters {
 
 fn layout(sink: Arc<dyn DeadLetterSink>) -> ArrowLayout {
     let options = TypedColumnOptions {
+        validation: None,
         header: Header::Value,
         reader: ReaderSchemaSource::Given(RegisteredSchema::new(SchemaType::Avro, "\"long\"")),
         part: ReaderOptions::default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::support::registry::*;
 use crate::support::*;
 use ottla_client::Kind;
-use ottla_client::schema_registry::{NewSchema, SubjectFilter};
+use ottla_client::schema_registry::{DataContract, NewSchema, SubjectFilter};
 use ottla_mock::schema_registry::{RegistryAuth, RegistryReference};
 use ottla_schema::{SchemaId, SchemaType};
 
@@ -25,7 +25,7 @@ async fn a_schema_is_registered_and_found_in_each_way() {
     assert_eq!(&*by_id.schema.text, AVRO);
     let latest = client.latest(subject, CALL_TIMEOUT).await.unwrap();
     assert_eq!((latest.version, latest.id), (Some(1), Some(1)));
-    let guid = SchemaId::Guid(latest.guid.expect("a GUID"));
+    let guid = SchemaId::Guid(latest.schema.guid.expect("a GUID"));
     assert_eq!(client.entry(guid, None, CALL_TIMEOUT).await.unwrap().schema, by_id.schema);
     assert_eq!(client.version(subject, 1, false, CALL_TIMEOUT).await.unwrap(), latest);
     assert_eq!(client.lookup(subject, &avro(AVRO), false, CALL_TIMEOUT).await.unwrap(), latest);
@@ -117,6 +117,7 @@ async fn references_are_resolved_and_looked_up_once() {
         schema_type: SchemaType::Protobuf,
         text: shared(&message("Top")),
         references: found.references.clone(),
+        contract: DataContract::default(),
     };
     let again = client.register("top", &schema, false, CALL_TIMEOUT).await.unwrap();
     assert_eq!((again.version, again.id), (Some(1), found.id.or(again.id)));

@@ -4,7 +4,7 @@
 use crate::support::registry::*;
 use crate::support::*;
 use ottla_client::Kind;
-use ottla_client::schema_registry::{NewSchema, SubjectFilter};
+use ottla_client::schema_registry::{DataContract, NewSchema, SubjectFilter};
 use ottla_mock::schema_registry::{RegistryAuth, RegistryFault, RegistryReaction};
 use ottla_schema::{SchemaId, SchemaType};
 use tokio::time::Instant;
@@ -49,7 +49,12 @@ async fn refused_schemas_name_the_reason() {
     assert_eq!(kind, Kind::Schema);
     assert!(message.contains("refused the request as invalid") && message.contains("42201"), "{message}");
     let references = vec![reference("x.proto", "none", 1)];
-    let schema = NewSchema { schema_type: SchemaType::Protobuf, text: shared("message M {}"), references };
+    let schema = NewSchema {
+        schema_type: SchemaType::Protobuf,
+        text: shared("message M {}"),
+        references,
+        contract: DataContract::default(),
+    };
     let (_, message) = shown(client.register("t", &schema, false, CALL_TIMEOUT).await);
     assert!(message.contains("No schema reference found"), "{message}");
     assert_eq!(mock.subjects(), ["s"]);

@@ -35,6 +35,7 @@ const BAD: i64 = 17;
 
 fn typed(mode: DecodeMode) -> TypedColumns {
     let options = TypedColumnOptions {
+        validation: None,
         header: Header::Value,
         reader: ReaderSchemaSource::Given(RegisteredSchema::new(SchemaType::Avro, SCHEMA)),
         part: ReaderOptions {

@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field};
 use ottla_arrow::Column;
 use ottla_client::consumer::{ArrowLayout, Consumer, Range, Scan, ScanOptions};
 use ottla_client::environment::BoxFuture;
-use ottla_client::schema_registry::NewSchema;
+use ottla_client::schema_registry::{DataContract, NewSchema};
 use ottla_client::typed::{
     DecodeMode, ERROR_COLUMN, FieldValue, FoundSchema, ReaderSchemaSource, SchemaLookup, SubjectName,
     SubjectSchema, TypedColumn, TypedColumnOptions, TypedColumns, WriterSchema,
@@ -96,7 +96,9 @@ impl SchemaLookup for Registry {
         _: bool,
     ) -> BoxFuture<'a, Result<NewSchema>> {
         let RegisteredSchema { schema_type, text, .. } = schema.clone();
-        Box::pin(async move { Ok(NewSchema { schema_type, text, references: Vec::new() }) })
+        Box::pin(async move {
+            Ok(NewSchema { schema_type, text, references: Vec::new(), contract: DataContract::default() })
+        })
     }
 }
 
@@ -108,6 +110,7 @@ fn registry() -> Arc<Registry> {
 
 fn column(registry: &Arc<Registry>, mode: DecodeMode) -> Arc<TypedColumn> {
     let options = TypedColumnOptions {
+        validation: None,
         header: Header::Value,
         reader: ReaderSchemaSource::Version(None),
         part: ReaderOptions::default(),
@@ -314,6 +317,7 @@ async fn a_given_type_of_json_needs_no_registry_and_fields_are_selected() {
     let whole = vec![Field::new("a", DataType::Int64, true), Field::new("b", inner.clone(), true)];
     let whole = Arc::new(Field::new("", DataType::Struct(whole.into()), true));
     let options = |fields: &[&str], wire_format| TypedColumnOptions {
+        validation: None,
         header: Header::Value,
         reader: ReaderSchemaSource::JsonType(whole.clone()),
         part: ReaderOptions {
@@ -351,6 +355,7 @@ async fn records_of_aws_glue_are_read_with_the_given_schema_and_no_registry() {
     let cluster = cluster(1).await;
     let framed = |guid: u8, payload: &[u8]| [&[3, 0][..], &[guid; 16], payload].concat();
     let options = |reader| TypedColumnOptions {
+        validation: None,
         header: Header::Value,
         reader,
         part: ReaderOptions::default(),
@@ -391,6 +396,7 @@ async fn fields_are_selected_of_each_writers_schema() {
     registry.schemas.lock().extend([(1, record(b).leak() as &'static str), (2, both)]);
     append(&cluster, &[vec![0, 0, 0, 0, 1, 14], vec![0, 0, 0, 0, 2, 2, b'x', 16]]);
     let options = TypedColumnOptions {
+        validation: None,
         header: Header::Value,
         reader: ReaderSchemaSource::Id(SchemaId::Id(2)),
         part: ReaderOptions {

@@ -22,6 +22,7 @@ use crate::support::*;
 
 fn layout(registry: &MockRegistry, mode: DecodeMode, pairs: &[(&str, &str)]) -> ArrowLayout {
     let options = TypedColumnOptions {
+        validation: None,
         header: Header::Value,
         reader: ReaderSchemaSource::Version(None),
         part: ReaderOptions::default(),

@@ -146,7 +146,7 @@ impl CustomPartitioner {
             }
             // They are chosen by the bytes of keys, once these are encoded.
             OwnedRows::Typed(..) => Ok(()),
-            OwnedRows::Arrow(pairs) => pairs.iter_mut().try_for_each(|pair| {
+            OwnedRows::Arrow(pairs, _) => pairs.iter_mut().try_for_each(|pair| {
                 *pair = self.assign_column_partitions(py, topic, pair, count)?;
                 Ok(())
             }),

@@ -15,10 +15,15 @@ use crate::convert::field_bytes::{FieldBytes, field_bytes};
 use crate::convert::names::items;
 use crate::convert::number::is_index;
 use crate::producer::serializers::{FieldContext, Serializers};
+use crate::typed::SchemaIdHeaders;
 
 /// Headers: pairs of a name and bytes, text or None; or a mapping of such.
 #[derive(Default)]
-pub(crate) struct Headers(Vec<(FieldBytes, Option<FieldBytes>)>);
+pub(crate) struct Headers {
+    given: Vec<(FieldBytes, Option<FieldBytes>)>,
+    /// None if they change nothing, as mostly.
+    schema_ids: Option<Box<SchemaIdHeaders>>,
+}
 
 impl Headers {
     pub(crate) fn new(headers: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -40,17 +45,13 @@ impl Headers {
                 key.ok_or_else(|| PyTypeError::new_err("a header's name is None; expected str or bytes"))?;
             out.push((key, field_bytes("a header's value", &value)?));
         }
-        Ok(Self(out))
+        Ok(Self { given: out, schema_ids: None })
     }
 
-    pub(crate) fn as_headers(&self) -> Vec<Header<'_>> {
-        self.0
-            .iter()
-            .map(|(key, value)| Header {
-                key: key.as_slice(),
-                value: value.as_ref().map(FieldBytes::as_slice),
-            })
-            .collect()
+    fn with_schema_ids(self, schema_ids: SchemaIdHeaders) -> Self {
+        let has = |name: &[u8]| self.given.iter().any(|(key, _)| key.as_slice() == name);
+        let schema_ids = schema_ids.change(has).then(|| Box::new(schema_ids));
+        Self { schema_ids, ..self }
     }
 }
 
@@ -89,22 +90,35 @@ impl OwnedRecord {
     ) -> PyResult<Self> {
         let RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery } = *args;
         let context = FieldContext { topic, headers, index };
-        Ok(Self {
-            timestamp: match timestamp.filter(|timestamp| !timestamp.is_none()) {
-                Some(timestamp) => self::timestamp(timestamp)?,
-                None => now(),
-            },
-            value: value.map_or(Ok(None), |value| serializers.value(context, value))?,
-            key: key.map_or(Ok(None), |key| serializers.key(context, key))?,
-            headers: Headers::new(headers)?,
-            partition,
-            on_delivery: callback(on_delivery)?,
-        })
+        let timestamp = match timestamp.filter(|timestamp| !timestamp.is_none()) {
+            Some(timestamp) => self::timestamp(timestamp)?,
+            None => now(),
+        };
+        let mut schema_ids = SchemaIdHeaders::default();
+        let value =
+            value.map_or(Ok(None), |value| serializers.value(context, value, &mut schema_ids.value))?;
+        let key = key.map_or(Ok(None), |key| serializers.key(context, key, &mut schema_ids.key))?;
+        let headers = Headers::new(headers)?.with_schema_ids(schema_ids);
+        Ok(Self { timestamp, value, key, headers, partition, on_delivery: callback(on_delivery)? })
     }
 
     /// The number of bytes of the key and the value.
     pub(crate) fn size(&self) -> usize {
         self.as_slices().into_iter().flatten().map(<[u8]>::len).sum()
+    }
+
+    fn headers(&self) -> Vec<Header<'_>> {
+        let given = self.headers.given.iter();
+        let given = given.map(|(key, value)| Header {
+            key: key.as_slice(),
+            value: value.as_ref().map(FieldBytes::as_slice),
+        });
+        let mut headers = given.collect();
+        if let Some(schema_ids) = &self.headers.schema_ids {
+            let [key, value] = self.as_slices();
+            schema_ids.apply(&mut headers, key, value);
+        }
+        headers
     }
 
     /// The key and the value as bytes.
@@ -119,7 +133,7 @@ impl OwnedRecord {
         writer: &TopicWriter,
         reservation: Option<BufferReservation>,
     ) -> ottla_client::Result<SendResult> {
-        core.try_send(writer, self.partition, &self.as_record(&self.headers.as_headers()), reservation)
+        core.try_send(writer, self.partition, &self.as_record(&self.headers()), reservation)
     }
 
     /// Appends the record through an appender, without waiting.
@@ -127,7 +141,7 @@ impl OwnedRecord {
         &self,
         appender: &'a mut Appender<'_>,
     ) -> ottla_client::Result<AppendResult<'a>> {
-        appender.send(self.partition, &self.as_record(&self.headers.as_headers()))
+        appender.send(self.partition, &self.as_record(&self.headers()))
     }
 
     fn as_record<'a>(&'a self, headers: &'a [Header<'a>]) -> Record<'a> {

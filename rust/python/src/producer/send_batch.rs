@@ -29,7 +29,7 @@ use crate::producer::record::OwnedRecord;
 use crate::producer::row_results::{RowResults, error_at_row};
 use crate::producer::serializers::Serializers;
 use crate::runtime::wait_for;
-use crate::typed::batch_encoders;
+use crate::typed::{SchemaIdHeaders, batch_encoders};
 
 /// All rows, checked and ready to be sent.
 pub(crate) enum Rows<'a, 'py> {
@@ -56,7 +56,7 @@ impl<'a, 'py> Rows<'a, 'py> {
                 return Ok(Self::Owned(OwnedRows::Typed(pairs, encoders)));
             }
             all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
-            return Ok(Self::Owned(OwnedRows::Arrow(pairs)));
+            return Ok(Self::Owned(OwnedRows::Arrow(pairs, SchemaIdHeaders::default())));
         }
         if args.key_format.is_some() || args.value_format.is_some() {
             let message = "key_format and value_format encode Arrow columns: for lists, pass formats to the producer as serializers";
@@ -132,9 +132,10 @@ impl<'a, 'py> Rows<'a, 'py> {
             Self::Owned(OwnedRows::Typed(..)) => {
                 Err(errors::config(py, "columns were sent before they were encoded"))
             }
-            Self::Owned(OwnedRows::Arrow(pairs)) => {
+            Self::Owned(OwnedRows::Arrow(pairs, schema_ids)) => {
                 let all = all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
-                all.iter().try_for_each(|columns| send_columns(py, core, writer, columns, results))
+                let mut all = all.iter().map(|columns| ColumnRows::new(columns, &schema_ids));
+                all.try_for_each(|rows| send_columns(py, core, writer, &rows, results))
             }
         }
     }
@@ -189,12 +190,12 @@ impl OwnedRows {
             Self::Typed(..) => {
                 return Err(Error::new(Kind::Internal, "columns were sent before they were encoded"));
             }
-            Self::Arrow(pairs) => {
+            Self::Arrow(pairs, schema_ids) => {
                 let all = all_columns(&pairs).map_err(|error| Error::new(Kind::Config, error.to_string()))?;
                 for columns in &all {
-                    let now = now_millis();
+                    let rows = ColumnRows::new(columns, &schema_ids);
                     let append = |part: Range<usize>, results: &mut RowResults, reservation| {
-                        append_columns(core, writer, columns, now, part, results, reservation)
+                        append_columns(core, writer, &rows, part, results, reservation)
                     };
                     send_parts(core, results, columns.len(), append).await?;
                 }
@@ -286,12 +287,24 @@ fn append_rows(
     Ok(None)
 }
 
+/// The rows of some columns, whose headers name the schemas of what was encoded.
+struct ColumnRows<'a> {
+    columns: &'a RecordColumns<'a>,
+    schema_ids: &'a SchemaIdHeaders,
+    now: i64,
+}
+
+impl<'a> ColumnRows<'a> {
+    fn new(columns: &'a RecordColumns<'a>, schema_ids: &'a SchemaIdHeaders) -> Self {
+        Self { columns, schema_ids, now: now_millis() }
+    }
+}
+
 /// As [`append_rows`], for columns.
 fn append_columns(
     core: &Producer,
     writer: &TopicWriter,
-    columns: &RecordColumns<'_>,
-    now: i64,
+    &ColumnRows { columns, schema_ids, now }: &ColumnRows<'_>,
     part: Range<usize>,
     results: &mut RowResults,
     reservation: Option<BufferReservation>,
@@ -301,6 +314,7 @@ fn append_columns(
     for at in part {
         let Some(row) = columns.row(at) else { break };
         columns.headers(at, &mut headers);
+        schema_ids.apply(&mut headers, row.key, row.value);
         let timestamp = row.timestamp.unwrap_or(now);
         let record = Record { timestamp, key: row.key, value: row.value, headers: &headers };
         match appender.send(row.partition, &record) {
@@ -316,14 +330,13 @@ fn send_columns(
     py: Python<'_>,
     core: &Producer,
     writer: &TopicWriter,
-    columns: &RecordColumns<'_>,
+    rows: &ColumnRows<'_>,
     results: &mut RowResults,
 ) -> PyResult<()> {
-    let now = now_millis();
     let append = |part: Range<usize>, results: &mut RowResults, reservation| {
-        append_columns(core, writer, columns, now, part, results, reservation)
+        append_columns(core, writer, rows, part, results, reservation)
     };
-    send_all(py, core, results, columns.len(), append)
+    send_all(py, core, results, rows.columns.len(), append)
 }
 
 /// Sends `count` rows without the GIL, and waits for buffer memory when necessary.

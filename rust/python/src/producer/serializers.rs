@@ -10,7 +10,7 @@ use pyo3::types::PyTuple;
 
 use crate::convert::errors;
 use crate::convert::field_bytes::{FieldBytes, field_bytes};
-use crate::typed::ColumnFormat;
+use crate::typed::{ColumnFormat, SchemaIdHeader};
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -60,16 +60,18 @@ impl Serializers {
         &self,
         context: FieldContext<'_, '_>,
         key: &Bound<'_, PyAny>,
+        schema_id: &mut SchemaIdHeader,
     ) -> PyResult<Option<FieldBytes>> {
-        field("key", self.key.as_ref(), context, key)
+        field("key", self.key.as_ref(), context, key, schema_id)
     }
 
     pub(crate) fn value(
         &self,
         context: FieldContext<'_, '_>,
         value: &Bound<'_, PyAny>,
+        schema_id: &mut SchemaIdHeader,
     ) -> PyResult<Option<FieldBytes>> {
-        field("value", self.value.as_ref(), context, value)
+        field("value", self.value.as_ref(), context, value, schema_id)
     }
 
     /// The formats among the serializers, which also encode Arrow columns.
@@ -101,9 +103,10 @@ fn field(
     serializer: Option<&Serializer>,
     context: FieldContext<'_, '_>,
     value: &Bound<'_, PyAny>,
+    schema_id: &mut SchemaIdHeader,
 ) -> PyResult<Option<FieldBytes>> {
     match serializer {
-        Some(serializer) if !value.is_none() => serializer.serialize(context, value),
+        Some(serializer) if !value.is_none() => serializer.serialize(context, value, schema_id),
         _ => field_bytes(name, value),
     }
 }
@@ -130,13 +133,17 @@ impl Serializer {
         &self,
         context: FieldContext<'_, '_>,
         value: &Bound<'_, PyAny>,
+        schema_id: &mut SchemaIdHeader,
     ) -> PyResult<Option<FieldBytes>> {
         let py = value.py();
         let returned = match (&self.call, context.headers) {
             (Call::Format(format), _) => {
                 // The errors of the registry are raised as they are, unlike those of the value.
                 let header = if self.field == "key" { Header::Key } else { Header::Value };
-                format.get().encode(header, context.topic, value)?.map(Bound::into_any)
+                format.get().encode(header, context.topic, value)?.map(|encoded| {
+                    *schema_id = encoded.schema_id;
+                    encoded.bytes.into_any()
+                })
             }
             (Call::Function(call), _) => call.bind(py).call1((value,)),
             (Call::Method(call), Some(headers)) if !headers.is_none() => {

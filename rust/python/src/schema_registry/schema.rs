@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use ottla_client::schema_registry::{
-    Compatibility as CoreCompatibility, NewSchema, ReferenceName, SchemaEntry,
+    Compatibility as CoreCompatibility, DataContract, NewSchema, ReferenceName, SchemaEntry, rules_of,
 };
 use ottla_schema::{SchemaId, SchemaType};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping};
 
 use crate::convert::errors;
+use crate::convert::mapping;
 use crate::convert::names::items;
 use crate::convert::number;
 
@@ -45,15 +47,19 @@ impl SchemaReference {
 
 /// A schema: its text and, in a registry, where it is registered.
 ///
-/// Two schemas are equal if type, text and references are.
+/// Two schemas are equal if type, text, references, metadata and rules are.
 ///
 /// Args:
 ///     text: the text: JSON of an Avro schema, a ``.proto`` file, or a JSON Schema.
 ///     type: ``"AVRO"``, ``"PROTOBUF"`` or ``"JSON"``.
 ///     references: the schemas that the text refers to.
+///     metadata: the metadata of its data contract, as in the registry's API: a dict with
+///         ``"tags"``, ``"properties"`` and ``"sensitive"``. Default: none.
+///     rule_set: the rules of its data contract: a dict with lists of ``"domainRules"``,
+///         ``"encodingRules"`` and ``"migrationRules"``. Default: none.
 ///
 /// Raises:
-///     ConfigError: there is no such type.
+///     ConfigError: there is no such type, or no such key.
 #[pyclass(frozen, eq, hash, module = "ottla.schema")]
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
@@ -62,6 +68,50 @@ pub(crate) struct Schema {
     version: Option<i32>,
     id: Option<u32>,
     guid: Option<[u8; 16]>,
+}
+
+/// The members of `metadata`.
+const METADATA: &[&str] = &["tags", "properties", "sensitive"];
+/// The members of `rule_set`.
+const RULE_SET: &[&str] = &["domainRules", "encodingRules", "migrationRules", "enableAt"];
+
+/// Converts the argument `metadata` or `rule_set` to the text of its JSON.
+fn contract_part(
+    argument: Option<&Bound<'_, PyAny>>,
+    name: &str,
+    members: &[&str],
+) -> PyResult<Option<Arc<str>>> {
+    let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(None) };
+    let py = argument.py();
+    let example = format!("{{{:?}: …}}", members.first().unwrap_or(&""));
+    for (key, _) in mapping::items(argument, name, &example)? {
+        let is_known = key.extract::<String>().is_ok_and(|key| members.contains(&key.as_str()));
+        if !is_known {
+            let message =
+                format!("{name} has the key {}: expected some of {}", key.repr()?, members.join(", "));
+            return Err(errors::config(py, message));
+        }
+    }
+    let plain = PyDict::new(py);
+    plain.update(argument.cast::<PyMapping>()?)?;
+    // As the registry client writes JSON, so that equal contracts are equal texts.
+    let options = PyDict::new(py);
+    options.set_item("sort_keys", true)?;
+    options.set_item("ensure_ascii", false)?;
+    options.set_item("allow_nan", false)?;
+    options.set_item("separators", (",", ":"))?;
+    let text = py.import("json")?.call_method("dumps", (plain,), Some(&options));
+    let text =
+        text.map_err(|error| errors::argument_type(py, format!("{name} is no JSON: {}", error.value(py))))?;
+    Ok(Some(text.extract::<String>()?.into()))
+}
+
+/// The value of JSON text; None without it.
+fn parsed<'py>(py: Python<'py>, text: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    match text {
+        Some(text) => py.import("json")?.call_method1("loads", (text,)),
+        None => Ok(py.None().into_bound(py)),
+    }
 }
 
 /// Converts the argument `references`.
@@ -107,21 +157,24 @@ impl From<&SchemaEntry> for Schema {
             schema_type: entry.schema.schema_type,
             text: Arc::clone(&entry.schema.text),
             references: entry.references.clone(),
+            contract: entry.schema.contract.clone(),
         };
-        let SchemaEntry { subject, version, id, guid, .. } = entry;
-        Self { schema, subject: subject.clone(), version: *version, id: *id, guid: *guid }
+        let SchemaEntry { subject, version, id, .. } = entry;
+        Self { schema, subject: subject.clone(), version: *version, id: *id, guid: entry.schema.guid }
     }
 }
 
 #[pymethods]
 impl Schema {
     #[new]
-    #[pyo3(signature = (text, r#type="AVRO", references=Vec::new()))]
+    #[pyo3(signature = (text, r#type="AVRO", references=Vec::new(), *, metadata=None, rule_set=None))]
     fn new(
         py: Python<'_>,
         text: &str,
         r#type: &str,
         #[pyo3(from_py_with = schema_references)] references: Vec<SchemaReference>,
+        metadata: Option<&Bound<'_, PyAny>>,
+        rule_set: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let schema_type: SchemaType = r#type.parse().map_err(|()| {
             let message =
@@ -132,7 +185,12 @@ impl Schema {
             .into_iter()
             .map(|it| ReferenceName { name: it.name.into(), subject: it.subject.into(), version: it.version })
             .collect();
-        let schema = NewSchema { schema_type, text: text.into(), references };
+        let contract = DataContract {
+            metadata: contract_part(metadata, "metadata", METADATA)?,
+            rule_set: contract_part(rule_set, "rule_set", RULE_SET)?,
+        };
+        rules_of(&contract).map_err(|why| errors::config(py, format!("rule_set: {why}")))?;
+        let schema = NewSchema { schema_type, text: text.into(), references, contract };
         Ok(Self { schema, subject: None, version: None, id: None, guid: None })
     }
 
@@ -159,6 +217,20 @@ impl Schema {
                 version: it.version,
             })
             .collect()
+    }
+
+    /// The metadata of its data contract: a dict with ``"tags"``, ``"properties"`` and
+    /// ``"sensitive"``; or None.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        parsed(py, self.schema.contract.metadata.as_deref())
+    }
+
+    /// The rules of its data contract, a dict of lists of dicts, or None. No rule is applied: a
+    /// value that needs one is an error.
+    #[getter]
+    fn rule_set<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        parsed(py, self.schema.contract.rule_set.as_deref())
     }
 
     /// The subject, or None if the schema was looked up by id or is not registered.

@@ -10,18 +10,21 @@ use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field};
 use ottla_arrow::Column;
 use ottla_client::typed::{
-    DecodeMode, FieldValue, ReaderSchemaSource, TopicEncoder, TypedColumn, TypedColumnOptions, TypedColumns,
-    TypedEncoder, TypedEncoderOptions,
+    DecodeMode, FieldValue, PayloadValidator, ReaderSchemaSource, TopicEncoder, TypedColumn,
+    TypedColumnOptions, TypedColumns, TypedEncoder, TypedEncoderOptions, Validation,
 };
 use ottla_client::{Error, Kind};
-use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
+use ottla_schema::{
+    EncodedRows, Header, Projection, ReaderOptions, SchemaIdSerializer, SchemaType, WireFormat,
+};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
 use super::arrow_type::ArrowType;
 use super::decode_mode::{DeadLettersCore, decode_mode};
-use super::encoding::{BatchEncoders, encode_object, topic_encoder};
+use super::encoding::{BatchEncoders, Encoded, encode_object, topic_encoder};
+use super::json_validation::JsonValidation;
 use super::limits_arg::schema_limits;
 use super::named::named;
 use super::objects::{self, Objects, is_type};
@@ -50,6 +53,10 @@ pub(crate) struct ColumnFormat {
     checks: [OnceLock<Arc<TypedColumn>>; 2],
     /// Whether the schema is registered before it is written with.
     registers: bool,
+    /// Where the id of the schema is written.
+    schema_id_serializer: SchemaIdSerializer,
+    /// What payloads are validated with.
+    validator: Option<Arc<JsonValidation>>,
     /// The encoders of keys and of values.
     encoders: [OnceLock<Arc<TypedEncoder>>; 2],
 }
@@ -69,6 +76,9 @@ pub(super) struct FormatArgs<'a, 'py> {
     /// Whether all records are converted to one schema.
     pub(super) convert: bool,
     pub(super) wire_format: &'a str,
+    pub(super) schema_id_serializer: &'a str,
+    /// With JSON, whether payloads are validated.
+    pub(super) validate: bool,
     pub(super) mode: Option<&'a Bound<'py, PyAny>>,
     pub(super) fields: Option<Names>,
     pub(super) register: bool,
@@ -82,6 +92,10 @@ pub(super) const WIRE_FORMATS: [(&str, WireFormat); 4] = [
     ("glue", WireFormat::Glue),
     ("none", WireFormat::None),
 ];
+
+/// The places of schema ids.
+const SCHEMA_ID_SERIALIZERS: [(&str, SchemaIdSerializer); 2] =
+    [("prefix", SchemaIdSerializer::Prefix), ("header", SchemaIdSerializer::Header)];
 
 impl ColumnFormat {
     pub(super) fn new(py: Python<'_>, args: FormatArgs<'_, '_>) -> PyResult<Self> {
@@ -117,8 +131,15 @@ impl ColumnFormat {
         let projection = fields.map(|Names(fields)| Projection::new(fields.iter().map(String::as_str)));
         let projection = projection.transpose().map_err(|error| errors::config(py, error.to_string()))?;
         let (mode, dead_letters) = decode_mode(py, mode)?;
+        if args.validate && matches!(reader, ReaderSchemaSource::JsonType(_)) {
+            let message = "validate=True needs a JSON Schema, which an Arrow type is not: pass its text, its id, or a version";
+            return Err(errors::config(py, message));
+        }
+        let validator = args.validate.then(|| JsonValidation::new(py).map(Arc::new)).transpose()?;
+        let validation = validator.clone().map(|validator| Validation { validator, schema: reader.clone() });
         let options = TypedColumnOptions {
             header: Header::Value,
+            validation,
             reader,
             part: ReaderOptions {
                 message,
@@ -137,11 +158,18 @@ impl ColumnFormat {
             columns: [OnceLock::new(), OnceLock::new()],
             checks: [OnceLock::new(), OnceLock::new()],
             registers: args.register,
+            schema_id_serializer: named(
+                py,
+                "schema_id_serializer",
+                args.schema_id_serializer,
+                &SCHEMA_ID_SERIALIZERS,
+            )?,
+            validator,
             encoders: [OnceLock::new(), OnceLock::new()],
         };
         // Refuses missing arguments now, and not with the first record.
         format.column(py, Header::Value)?;
-        if args.register {
+        if args.register || format.schema_id_serializer != SchemaIdSerializer::default() {
             format.encoder(py, Header::Value)?;
         }
         Ok(format)
@@ -173,7 +201,11 @@ impl ColumnFormat {
         }
         let mut options = TypedColumnOptions { header, ..self.options.clone() };
         match objects.checked_fields() {
-            None if matches!(self.wire_format(), WireFormat::None | WireFormat::Glue) => return Ok(None),
+            None if self.validator.is_none()
+                && matches!(self.wire_format(), WireFormat::None | WireFormat::Glue) =>
+            {
+                return Ok(None);
+            }
             // Any JSON will do, but the writer's schema may have rules without which it must not be read.
             None => options.reader = ReaderSchemaSource::JsonType(Arc::new(json_text())),
             Some([]) => {}
@@ -202,7 +234,7 @@ impl ColumnFormat {
         header: Header,
         topic: &str,
         value: &Bound<'py, PyAny>,
-    ) -> PyResult<PyResult<Bound<'py, PyBytes>>> {
+    ) -> PyResult<PyResult<Encoded<'py>>> {
         let encoder = self.topic_encoder(value.py(), header, topic)?;
         Ok(match &self.objects {
             None => encode_object(&encoder, header, topic, value),
@@ -239,8 +271,10 @@ impl ColumnFormat {
             message: self.options.part.message.clone(),
             subject: self.options.subject.clone(),
             wire_format: self.options.wire_format,
+            schema_id_serializer: self.schema_id_serializer,
             registers: self.registers,
             limits: self.options.part.limits,
+            validator: self.validator.clone().map(|validator| validator as Arc<dyn PayloadValidator>),
         };
         let created = TypedEncoder::new(options, registry).map_err(|error| errors::raise(py, &error))?;
         Ok(Arc::clone(encoder.get_or_init(|| Arc::new(created))))
@@ -349,7 +383,9 @@ impl ColumnFormat {
     ///     value: the value: a dict for a struct, and otherwise what ``deserialize`` returns. A
     ///         value of a union may be given as itself, or as ``{"member1": value}``. None is a
     ///         tombstone.
-    ///     headers: the record's headers. Default: none. They have no effect.
+    ///     headers: the record's headers, a list or a dict, to which
+    ///         ``schema_id_serializer="header"`` adds the id of the schema. Otherwise they have no
+    ///         effect. Default: none.
     ///     key: whether it is a key.
     ///
     /// Returns:
@@ -370,26 +406,28 @@ impl ColumnFormat {
         headers: Option<&Bound<'py, PyAny>>,
         key: bool,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let _ = headers;
         if value.is_none() {
             return Ok(None);
         }
         let header = if key { Header::Key } else { Header::Value };
         let encoded = self.encode(header, topic, value)?;
-        match self.objects {
-            None => encoded.map(Some),
-            Some(_) => encoded.map(Some).map_err(|cause| objects::unserializable(py, topic, header, cause)),
-        }
+        let Encoded { bytes, schema_id } = match self.objects {
+            None => encoded?,
+            Some(_) => encoded.map_err(|cause| objects::unserializable(py, topic, header, cause))?,
+        };
+        schema_id.add_to(py, headers)?;
+        Ok(Some(bytes))
     }
 
-    /// Decode one value, to plain Python objects: structs and maps are dicts.
+    /// Decode one value, or one key, to plain Python objects: structs and maps are dicts.
     ///
     /// To decode many, pass the format to a consumer or a scan, which decode them together.
     ///
     /// Args:
     ///     topic: the topic, whose subject has the reader's schema by default.
-    ///     data: the bytes of the value.
+    ///     data: the bytes of the value or the key.
     ///     headers: the record's headers, in which the id of the schema may be.
+    ///     key: whether it is a key.
     ///
     /// Returns:
     ///     The value.
@@ -398,42 +436,51 @@ impl ColumnFormat {
     ///     SchemaError: there is no schema to read with, or it cannot be used.
     ///     SerializationError: the value cannot be decoded.
     ///     KafkaError: the errors of the schema registry.
-    #[pyo3(signature = (topic, data, headers=Vec::new()))]
+    #[pyo3(signature = (topic, data, headers=Vec::new(), *, key=false))]
     fn deserialize<'py>(
         &self,
         py: Python<'py>,
         topic: &str,
         data: Vec<u8>,
         #[pyo3(from_py_with = header_pairs)] headers: Vec<(String, Option<Vec<u8>>)>,
+        key: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (row, topic) = (OneRow { bytes: data, headers }, Arc::from(topic));
-        let failed = |cause| objects::undecodable(py, &topic, Header::Value, cause);
-        let Some(column) = self.object_column(py, Header::Value)? else {
-            return self.object_of_row(py, &row).map_err(failed);
+        let header = if key { Header::Key } else { Header::Value };
+        let failed = |cause| objects::undecodable(py, &topic, header, cause);
+        let Some(column) = self.object_column(py, header)? else {
+            return self.object_of_row(py, header, &row).map_err(failed);
         };
         let decoded = wait_for(py, async {
             column.resolve(&topic).await?;
-            column.load(&row).await?;
-            column.decode_records(&row)
+            let invalid = column.load(&row).await?;
+            column.decode_records(&row, &invalid)
         })?;
         let value = decoded.value(0).map_err(|error| errors::raise(py, &error.topic(&topic)))?;
         let reason = match &self.objects {
-            Some(objects) if objects.is_of_payloads() => return self.object_of_row(py, &row).map_err(failed),
+            Some(objects) if objects.is_of_payloads() => {
+                return self.object_of_row(py, header, &row).map_err(failed);
+            }
             objects => match (field_value(py, value), objects) {
                 (Ok(value), Some(objects)) => return objects.load(&value).map_err(failed),
                 (Ok(value), None) => return Ok(value),
                 (Err(failure), _) => failure.reason()?,
             },
         };
-        let message = format!("the value cannot be decoded: {reason}");
+        let message = format!("the {} cannot be decoded: {reason}", header.column());
         Err(errors::raise(py, &Error::new(Kind::Serialization, message).topic(&topic)))
     }
 }
 
 impl ColumnFormat {
-    fn object_of_row<'py>(&self, py: Python<'py>, row: &OneRow) -> PyResult<Bound<'py, PyAny>> {
+    fn object_of_row<'py>(
+        &self,
+        py: Python<'py>,
+        header: Header,
+        row: &OneRow,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let Some(objects) = &self.objects else { return Ok(py.None().into_bound(py)) };
-        objects.of_payload(py, self.wire_format(), Header::Value, &row.bytes, |name| row.header(0, name))
+        objects.of_payload(py, self.wire_format(), header, &row.bytes, |name| row.header(0, name))
     }
 }
 

@@ -16,6 +16,13 @@ use pyo3::types::PyBytes;
 
 use crate::convert::{arrow_builder, errors};
 use crate::runtime::wait_for;
+use crate::typed::schema_id_header::{SchemaIdHeader, SchemaIdHeaders};
+
+/// An encoded key or value.
+pub(crate) struct Encoded<'py> {
+    pub(crate) bytes: Bound<'py, PyBytes>,
+    pub(crate) schema_id: SchemaIdHeader,
+}
 
 /// Keys or values of one topic, and how they are encoded.
 pub(crate) struct BatchEncoders {
@@ -41,7 +48,7 @@ pub(crate) fn encode_object<'py>(
     header: Header,
     topic: &str,
     value: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<Encoded<'py>> {
     let array = arrow_builder::array(value.py(), encoder.data_type(), value)?;
     encode_row(value.py(), encoder, header, topic, &array)
 }
@@ -53,28 +60,33 @@ pub(super) fn encode_row<'py>(
     header: Header,
     topic: &str,
     array: &ArrayRef,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let encoded = encode(encoder, array, header.column(), topic, 0);
-    let encoded = encoded.map_err(|error| errors::raise(py, &error.as_kind(Kind::Serialization)))?;
-    Ok(PyBytes::new(py, encoded.as_binary::<i32>().value(0)))
+) -> PyResult<Encoded<'py>> {
+    let encoded = encode(encoder, array, header, topic, 0);
+    let (encoded, schema_id) =
+        encoded.map_err(|error| errors::raise(py, &error.as_kind(Kind::Serialization)))?;
+    Ok(Encoded { bytes: PyBytes::new(py, encoded.as_binary::<i32>().value(0)), schema_id })
 }
 
 /// Encodes a column; `first` is the number of its first row in the call.
 fn encode(
     encoder: &TopicEncoder,
     array: &ArrayRef,
-    name: &str,
+    header: Header,
     topic: &str,
     first: usize,
-) -> Result<ArrayRef> {
+) -> Result<(ArrayRef, SchemaIdHeader)> {
+    let name = header.column();
     let encoded = encoder.encode(array).map_err(|error| error.prefixed(name).topic(topic))?;
-    match encoded.errors.into_iter().next() {
+    match encoded.column.errors.into_iter().next() {
         Some(error) => {
             let row = first + error.row;
             let message = format!("the {name} in row {row} cannot be encoded: {}", error.reason);
             Err(Error::new(Kind::Serialization, message).topic(topic))
         }
-        None => Ok(Arc::new(encoded.payloads)),
+        None => Ok((
+            Arc::new(encoded.column.payloads),
+            SchemaIdHeader::of(encoder.wire_format(), header, encoded.schema_id),
+        )),
     }
 }
 
@@ -90,44 +102,55 @@ impl BatchEncoders {
         &self,
         topic: &str,
         chunks: Vec<(Option<ArrayRef>, ArrayRef)>,
-    ) -> Result<Vec<(Option<ArrayRef>, ArrayRef)>> {
+    ) -> Result<(Vec<(Option<ArrayRef>, ArrayRef)>, SchemaIdHeaders)> {
         let resolve = async |encoder: &Option<Arc<TypedEncoder>>| match encoder {
             Some(encoder) => encoder.resolve(topic).await.map(Some),
             None => Ok(None),
         };
         let (key, value) = (resolve(&self.key).await?, resolve(&self.value).await?);
         let mut encoded = Vec::with_capacity(chunks.len());
+        let mut schema_ids = SchemaIdHeaders::default();
         let mut first = 0;
         for (keys, values) in chunks {
             let rows = values.len();
             let is_table =
                 values.as_struct_opt().is_some_and(|table| table.column_by_name("value").is_some());
-            let field = |encoder: &Option<Arc<TopicEncoder>>, array: ArrayRef, name: &str| match encoder {
-                Some(encoder) => self::encode(encoder, &array, name, topic, first),
-                None => Ok(array),
+            let mut field = |header: Header, array: ArrayRef| {
+                let (encoder, schema_id) = match header {
+                    Header::Key => (&key, &mut schema_ids.key),
+                    Header::Value => (&value, &mut schema_ids.value),
+                };
+                let Some(encoder) = encoder else { return Ok(array) };
+                // The same for all chunks: it depends on the format and the topic alone.
+                let (array, id) = self::encode(encoder, &array, header, topic, first)?;
+                *schema_id = id;
+                Ok(array)
             };
             encoded.push(match values.as_struct_opt() {
                 Some(table) if is_table || value.is_none() => (
                     keys,
                     self::table(table, |name, array| match name {
-                        "key" => field(&key, array, name),
-                        "value" => field(&value, array, name),
+                        "key" => field(Header::Key, array),
+                        "value" => field(Header::Value, array),
                         _ => Ok(array),
                     })?,
                 ),
                 _ => {
-                    let keys = keys.map(|keys| field(&key, keys, "key")).transpose()?;
-                    (keys, field(&value, values, "value")?)
+                    let keys = keys.map(|keys| field(Header::Key, keys)).transpose()?;
+                    (keys, field(Header::Value, values)?)
                 }
             });
             first += rows;
         }
-        Ok(encoded)
+        Ok((encoded, schema_ids))
     }
 }
 
 /// A table with other columns.
-fn table(table: &StructArray, convert: impl Fn(&str, ArrayRef) -> Result<ArrayRef>) -> Result<ArrayRef> {
+fn table(
+    table: &StructArray,
+    mut convert: impl FnMut(&str, ArrayRef) -> Result<ArrayRef>,
+) -> Result<ArrayRef> {
     let mut fields = Vec::with_capacity(table.num_columns());
     let mut columns = Vec::with_capacity(table.num_columns());
     for (field, column) in table.fields().iter().zip(table.columns()) {

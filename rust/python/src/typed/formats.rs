@@ -39,6 +39,10 @@ use crate::convert::number;
 ///         bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
 ///         ``"glue"`` (to decode: pass the schema that all records were written with, and no
 ///         registry, as AWS Glue's is not called), or ``"none"``.
+///     schema_id_serializer: where the id of the schema is written: ``"prefix"``, before the value,
+///         or ``"header"``: the GUID of the schema in the record's header ``__key_schema_id`` or
+///         ``__value_schema_id``, as Confluent's ``HeaderSchemaIdSerializer`` writes it. The
+///         registry must have GUIDs (Confluent Platform 8). Both are read in any case.
 ///     mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
 ///         ``SerializationError`` after the records before it were returned; the position stays
 ///         before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -62,7 +66,7 @@ pub(crate) struct Avro;
 impl Avro {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", schema_id_serializer="prefix", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         source: Option<&Bound<'_, PyAny>>,
@@ -73,6 +77,7 @@ impl Avro {
         subject_strategy: Option<&Bound<'_, PyAny>>,
         convert: bool,
         wire_format: &str,
+        schema_id_serializer: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
         register: bool,
@@ -90,6 +95,8 @@ impl Avro {
             subject_strategy,
             convert,
             wire_format,
+            schema_id_serializer,
+            validate: false,
             mode,
             fields,
             register,
@@ -134,6 +141,10 @@ impl Avro {
 ///         the message's name; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode: the
 ///         id and the message's number; pass the schema, and no registry, as AWS Glue's is not
 ///         called), or ``"none"``.
+///     schema_id_serializer: where the id of the schema is written: ``"prefix"``, before the value,
+///         or ``"header"``: the GUID of the schema in the record's header ``__key_schema_id`` or
+///         ``__value_schema_id``, as Confluent's ``HeaderSchemaIdSerializer`` writes it. The
+///         registry must have GUIDs (Confluent Platform 8). Both are read in any case.
 ///     mode: what happens to records that cannot be decoded, or that are another message.
 ///         ``"failfast"`` raises a ``SerializationError`` after the records before it were
 ///         returned; the position stays before it. ``"permissive"`` returns null, with the reason
@@ -159,7 +170,7 @@ pub(crate) struct Protobuf;
 impl Protobuf {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, message=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, message=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", schema_id_serializer="prefix", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         source: Option<&Bound<'_, PyAny>>,
@@ -171,6 +182,7 @@ impl Protobuf {
         subject_strategy: Option<&Bound<'_, PyAny>>,
         convert: bool,
         wire_format: &str,
+        schema_id_serializer: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
         register: bool,
@@ -188,6 +200,8 @@ impl Protobuf {
             subject_strategy,
             convert,
             wire_format,
+            schema_id_serializer,
+            validate: false,
             mode,
             fields,
             register,
@@ -202,7 +216,7 @@ impl Protobuf {
 /// Each record is one value of JSON. Objects with known keys become structs, those with other keys
 /// maps, and values of several types their JSON text. A value of another type than the schema's, a
 /// missing one that is required, and a number that does not fit are errors; unknown keys are
-/// ignored. Constraints of a JSON Schema, such as ``maximum``, are not checked.
+/// ignored. Constraints of a JSON Schema, such as ``maximum``, are checked with ``validate=True``.
 ///
 /// Args:
 ///     source: the registry, or a type such as ``Order``: a dataclass, a pydantic model, an attrs
@@ -231,6 +245,13 @@ impl Protobuf {
 ///         bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
 ///         ``"glue"`` (to decode: pass the schema, and no registry, as AWS Glue's is not called),
 ///         or ``"none"``.
+///     schema_id_serializer: where the id of the schema is written: ``"prefix"``, before the value,
+///         or ``"header"``: the GUID of the schema in the record's header ``__key_schema_id`` or
+///         ``__value_schema_id``, as Confluent's ``HeaderSchemaIdSerializer`` writes it. The
+///         registry must have GUIDs (Confluent Platform 8). Both are read in any case.
+///     validate: whether the constraints of the JSON Schema are checked, too, when records are read
+///         and when they are written: one that breaks a rule is an error of its record. Needs
+///         ``pip install 'ottla[json-validation]'``. Default: False.
 ///     mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
 ///         ``SerializationError`` after the records before it were returned; the position stays
 ///         before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -254,7 +275,7 @@ pub(crate) struct Json;
 impl Json {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
+    #[pyo3(signature = (source=None, /, registry=None, *, schema=None, version=None, subject=None, subject_strategy=None, convert=true, wire_format="confluent", schema_id_serializer="prefix", validate=false, mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         source: Option<&Bound<'_, PyAny>>,
@@ -265,6 +286,8 @@ impl Json {
         subject_strategy: Option<&Bound<'_, PyAny>>,
         convert: bool,
         wire_format: &str,
+        schema_id_serializer: &str,
+        validate: bool,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
         register: bool,
@@ -282,6 +305,8 @@ impl Json {
             subject_strategy,
             convert,
             wire_format,
+            schema_id_serializer,
+            validate,
             mode,
             fields,
             register,

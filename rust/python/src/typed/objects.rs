@@ -5,6 +5,8 @@
 //!
 //! Invariant: an exception of the type, such as one of a validator, is the cause of a `SerializationError`.
 
+use std::sync::Arc;
+
 use ottla_client::typed::TopicEncoder;
 use ottla_schema::{Framed, Header, SchemaType, WireFormat};
 use pyo3::exceptions::PyValueError;
@@ -13,7 +15,8 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyType};
 
-use super::encoding::encode_object;
+use super::encoding::{Encoded, encode_object};
+use super::schema_id_header::SchemaIdHeader;
 use crate::convert::errors;
 
 static CONVERSION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -126,7 +129,7 @@ impl Objects {
         header: Header,
         topic: &str,
         object: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    ) -> PyResult<Encoded<'py>> {
         let py = object.py();
         let dumped = self.dump.bind(py).call1((object,))?;
         if !self.of_payloads {
@@ -138,8 +141,15 @@ impl Objects {
             WireFormat::Apicurio => &self.message_prefixes.1,
             WireFormat::Glue | WireFormat::None => &[],
         };
-        let prefix = encoder.prefix(message_prefix).map_err(|error| errors::raise(py, &error))?;
-        Ok(PyBytes::new(py, &[&prefix, &*payload].concat()))
+        let invalid = encoder.invalid(&[&*payload]).map_err(|error| errors::raise(py, &error))?;
+        if let Some((_, reason)) = invalid.into_iter().next() {
+            return Err(PyValueError::new_err(reason));
+        }
+        let framing = encoder.framing(message_prefix).map_err(|error| errors::raise(py, &error))?;
+        Ok(Encoded {
+            bytes: PyBytes::new(py, &[&framing.prefix, &*payload].concat()),
+            schema_id: SchemaIdHeader::of(wire_format, header, framing.header.map(Arc::from)),
+        })
     }
 }
 

@@ -15,6 +15,7 @@ use crate::convert::arrow_builder;
 ///     topic: the topic, whose subject has the schema by default.
 ///     text: the text: JSON, in which a string that is the whole value has no quotes.
 ///     parse: returns the value of JSON text, with decimals for numbers with a point.
+///     headers: the record's headers, to which the id is added if the format writes it there.
 ///     key: whether it is a key.
 ///
 /// Returns:
@@ -23,13 +24,14 @@ use crate::convert::arrow_builder;
 /// Raises:
 ///     KafkaError: as ``ColumnFormat.serialize``, and what ``parse`` raises.
 #[pyfunction]
-#[pyo3(signature = (format, topic, text, parse, *, key=false))]
+#[pyo3(signature = (format, topic, text, parse, headers=None, *, key=false))]
 pub(crate) fn encode_printed<'py>(
     py: Python<'py>,
     format: &Bound<'py, ColumnFormat>,
     topic: &str,
     text: &Bound<'py, PyString>,
     parse: &Bound<'py, PyAny>,
+    headers: Option<&Bound<'py, PyAny>>,
     key: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let header = if key { Header::Key } else { Header::Value };
@@ -40,5 +42,7 @@ pub(crate) fn encode_printed<'py>(
         false => parse.call1((text,))?,
     };
     let array = arrow_builder::array_of_json(py, data_type, &value)?;
-    encode_row(py, &encoder, header, topic, &array)
+    let encoded = encode_row(py, &encoder, header, topic, &array)?;
+    encoded.schema_id.add_to(py, headers)?;
+    Ok(encoded.bytes)
 }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use ottla_client::schema_registry::NewSchema;
+use ottla_client::schema_registry::{NewSchema, rules_of};
 use ottla_client::typed::ReaderSchemaSource;
 use ottla_client::{Error, Kind};
 use ottla_schema::{RegisteredSchema, SchemaError, SchemaId, SchemaType};
@@ -98,7 +98,11 @@ fn of_schema(
         return Err(errors::config(py, message));
     }
     let source = match schema.references.is_empty() {
-        true => ReaderSchemaSource::Given(RegisteredSchema::new(schema_type, Arc::clone(&schema.text))),
+        true => {
+            let rules = rules_of(&schema.contract).map_err(|why| errors::config(py, why))?;
+            let plain = RegisteredSchema::new(schema_type, Arc::clone(&schema.text));
+            ReaderSchemaSource::Given(RegisteredSchema { rules, contract: schema.contract.clone(), ..plain })
+        }
         false => ReaderSchemaSource::Referring(schema.clone()),
     };
     Ok((source, message))

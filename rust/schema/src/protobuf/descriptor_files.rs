@@ -15,6 +15,7 @@ use prost_reflect::prost_types::{DescriptorProto, FileDescriptorProto, FileDescr
 
 use super::built_in_files::{MAX_FILES, is_built_in};
 use super::{invalid, unsupported};
+use crate::data_contract::DataContract;
 use crate::error::SchemaError;
 use crate::registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
 
@@ -140,9 +141,11 @@ impl Tree {
         }
         let schema = RegisteredSchema {
             schema_type: SchemaType::Protobuf,
+            guid: None,
             text: STANDARD.encode(file.encode_to_vec()).into(),
             references,
             rules: Vec::new(),
+            contract: DataContract::default(),
         };
         let schema = Arc::new(schema);
         self.built.insert(name.to_owned(), Arc::clone(&schema));

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType::{Boolean, Float64, Int64, Utf8};
 use arrow_schema::{DataType, Field};
-use ottla_schema::{ColumnDecoder, Header, RegisteredSchema, SchemaReference, SchemaType, WireFormat};
+use ottla_schema::{
+    ColumnDecoder, DataContract, Header, RegisteredSchema, SchemaReference, SchemaType, WireFormat,
+};
 
 use crate::support::*;
 
@@ -214,9 +216,11 @@ fn registered_references_are_followed() {
             .map(|(name, schema)| SchemaReference { name: (*name).into(), schema: Arc::clone(schema) });
         Arc::new(RegisteredSchema {
             schema_type: SchemaType::Json,
+            guid: None,
             text: text.into(),
             references: references.collect(),
             rules: Vec::new(),
+            contract: DataContract::default(),
         })
     };
     let city = schema(r#"{"type": "string"}"#, &[]);

@@ -15,7 +15,7 @@ use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_until_full, flush};
 use crate::error::{Error, Result};
 use crate::topic_partition::TopicPartition;
-use crate::typed::{TypedOutcome, UnwrittenLetters, bytes_columns, offset as offset_of};
+use crate::typed::{InvalidFields, TypedOutcome, UnwrittenLetters, bytes_columns, offset as offset_of};
 
 /// The origin of the buffered rows of a partition.
 #[derive(Debug)]
@@ -103,12 +103,16 @@ impl ArrowBuffer {
 
     /// Decodes the typed columns of the next batch, whose schemas were loaded. After an error the batch is
     /// still the next; and so it is if dead letters are returned, which must be written before.
-    pub(super) fn decode_typed(&mut self, consumer: &Consumer) -> Result<UnwrittenLetters> {
+    pub(super) fn decode_typed(
+        &mut self,
+        consumer: &Consumer,
+        invalid: &InvalidFields,
+    ) -> Result<UnwrittenLetters> {
         let none = UnwrittenLetters::new();
         self.drop_stale(consumer);
         let Some(batch) = self.undecoded() else { return Ok(none) };
         let Some(builder) = &mut self.0 else { return Ok(none) };
-        let outcome = builder.layout.typed.decode(&builder.layout.columns, batch)?;
+        let outcome = builder.layout.typed.decode(&builder.layout.columns, batch, invalid)?;
         let TypedOutcome { decoded, rest, error, dead_letters } = outcome;
         if !dead_letters.is_empty() {
             return Ok(dead_letters);

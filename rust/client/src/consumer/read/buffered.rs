@@ -136,20 +136,21 @@ impl Consumer {
     async fn decode_typed(&self, call: u64, layout: &ArrowLayout, deadline: Instant) -> Result<PollOutcome> {
         loop {
             let Some(batch) = self.buffers.arrow.lock().undecoded() else { return Ok(PollOutcome::Ready) };
-            if !self.wait_before_decoding(layout.typed.load(&layout.columns, &batch), deadline).await? {
+            let loading = layout.typed.load(&layout.columns, &batch);
+            let Some(invalid) = self.wait_before_decoding(loading, deadline).await? else {
                 return Ok(PollOutcome::TimedOut);
-            }
+            };
             let dead_letters = {
                 let latest = self.buffers.latest_call.lock();
                 if *latest != call {
                     return Ok(PollOutcome::Ready);
                 }
-                self.buffers.arrow.lock().decode_typed(self)?
+                self.buffers.arrow.lock().decode_typed(self, &invalid)?
             };
             if dead_letters.is_empty() {
                 return Ok(PollOutcome::Ready);
             }
-            if !self.wait_before_decoding(TypedColumns::write(dead_letters), deadline).await? {
+            if self.wait_before_decoding(TypedColumns::write(dead_letters), deadline).await?.is_none() {
                 return Ok(PollOutcome::TimedOut);
             }
         }
@@ -161,12 +162,12 @@ impl Consumer {
         let loading = typed_set::look_up(&self.typed, |visit| {
             self.buffers.records.lock().undecoded().for_each(|set| visit(set));
         });
-        if !self.wait_before_decoding(loading, deadline).await? {
+        let Some(invalid) = self.wait_before_decoding(loading, deadline).await? else {
             return Ok(PollOutcome::TimedOut);
-        }
+        };
         let latest = self.buffers.latest_call.lock();
         if *latest == call {
-            self.buffers.records.lock().decode_typed(&self.typed)?;
+            self.buffers.records.lock().decode_typed(&self.typed, &invalid)?;
         }
         Ok(PollOutcome::Ready)
     }
@@ -182,13 +183,13 @@ impl Consumer {
         }
     }
 
-    /// Waits for what decoding needs; returns whether it came before the deadline.
+    /// Waits for what decoding needs; returns it if it came before the deadline.
     #[cfg(feature = "arrow")]
-    async fn wait_before_decoding(
+    async fn wait_before_decoding<T>(
         &self,
-        needed: impl Future<Output = Result<()>>,
+        needed: impl Future<Output = Result<T>>,
         deadline: Instant,
-    ) -> Result<bool> {
+    ) -> Result<Option<T>> {
         let check_woken = || self.check_woken();
         typed_set::wait_before_decoding(needed, &self.shared.poll_wakeup, check_woken, deadline).await
     }

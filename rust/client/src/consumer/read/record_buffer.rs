@@ -13,7 +13,7 @@ use crate::consumer::read::record_set::{RecordEntry, RecordSet};
 use crate::consumer::read::typed_set;
 use crate::topic_partition::TopicPartition;
 #[cfg(feature = "arrow")]
-use crate::typed::TypedColumns;
+use crate::typed::{InvalidFields, TypedColumns};
 
 /// Why the caller could not convert a record. The record stays the next one.
 #[derive(Debug)]
@@ -115,13 +115,17 @@ impl RecordBuffer {
 
     /// Decodes the keys and values of the next records, whose schemas were looked up.
     #[cfg(feature = "arrow")]
-    pub(super) fn decode_typed(&mut self, typed: &TypedColumns) -> crate::error::Result<()> {
+    pub(super) fn decode_typed(
+        &mut self,
+        typed: &TypedColumns,
+        invalid: &InvalidFields,
+    ) -> crate::error::Result<()> {
         // Of a set that is decoded again, what was delivered is not.
         if let Some(front) = self.sets.front_mut().filter(|set| set.typed.is_none()) {
             front.entries.drain(..self.next_index.min(front.entries.len()));
             self.next_index = 0;
         }
-        typed_set::decode(typed, &mut self.sets)
+        typed_set::decode(typed, &mut self.sets, invalid)
     }
 
     /// Moves the buffer back to `slot`, in front of records that were added there meanwhile.

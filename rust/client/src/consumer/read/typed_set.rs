@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::record_set::RecordSet;
 use crate::error::Result;
-use crate::typed::{TypedColumn, TypedColumns, TypedField, TypedRecords};
+use crate::typed::{InvalidFields, TypedColumn, TypedColumns, TypedField, TypedRecords, Unvalidated};
 
 /// The keys or the values of a set as rows.
 struct SetRows<'a> {
@@ -40,8 +40,11 @@ impl EncodedRows for SetRows<'_> {
     }
 }
 
-/// Looks up what sets need; `sets` passes each of them on. Cancel-safe.
-pub(crate) async fn look_up(typed: &TypedColumns, sets: impl Fn(&mut dyn FnMut(&RecordSet))) -> Result<()> {
+/// Looks up what sets need, and returns the payloads that are invalid; `sets` passes each of them on. Cancel-safe.
+pub(crate) async fn look_up(
+    typed: &TypedColumns,
+    sets: impl Fn(&mut dyn FnMut(&RecordSet)),
+) -> Result<InvalidFields> {
     let mut topics: BTreeSet<Arc<str>> = BTreeSet::new();
     sets(&mut |set| topics.extend([Arc::clone(&set.partition.0)]));
     for topic in &topics {
@@ -54,17 +57,25 @@ pub(crate) async fn look_up(typed: &TypedColumns, sets: impl Fn(&mut dyn FnMut(&
         sets(&mut |set| missing.extend(column.missing(&SetRows { set, header: column.header() })));
         column.look_up(missing).await?;
     }
-    Ok(())
+    let mut invalid = InvalidFields::default();
+    for column in typed.each() {
+        let header = column.header();
+        // Copied first: `sets` holds a lock.
+        let mut unvalidated = Unvalidated::default();
+        sets(&mut |set| column.add_unvalidated(&SetRows { set, header }, &mut unvalidated));
+        *invalid.of_mut(header) = column.validate(unvalidated)?;
+    }
+    Ok(invalid)
 }
 
-/// Waits for what decoding needs; returns whether it came before the deadline. `check_woken` returns the error of a
+/// Waits for what decoding needs; returns it if it came before the deadline. `check_woken` returns the error of a
 /// poll that was ended; `wakeup` says when to call it.
-pub(crate) async fn wait_before_decoding(
-    needed: impl Future<Output = Result<()>>,
+pub(crate) async fn wait_before_decoding<T>(
+    needed: impl Future<Output = Result<T>>,
     wakeup: &Notify,
     check_woken: impl Fn() -> Result<()>,
     deadline: Instant,
-) -> Result<bool> {
+) -> Result<Option<T>> {
     let mut needed = pin!(needed);
     loop {
         let mut woken = pin!(wakeup.notified());
@@ -72,19 +83,23 @@ pub(crate) async fn wait_before_decoding(
         check_woken()?;
         tokio::select! {
             biased;
-            done = &mut needed => return done.map(|()| true),
+            done = &mut needed => return done.map(Some),
             () = woken => {}
-            () = sleep_until(deadline) => return Ok(false),
+            () = sleep_until(deadline) => return Ok(None),
         }
     }
 }
 
 /// Decodes the first sets, whose schemas were looked up, until they take the bytes of a batch, unless the first one is
 /// decoded already. The others stay as they are, and so does the rest of a set that takes more.
-pub(crate) fn decode(typed: &TypedColumns, sets: &mut VecDeque<RecordSet>) -> Result<()> {
+pub(crate) fn decode(
+    typed: &TypedColumns,
+    sets: &mut VecDeque<RecordSet>,
+    invalid: &InvalidFields,
+) -> Result<()> {
     let (mut at, mut bytes, most) = (0, 0, typed.batch_bytes());
     while let Some(set) = sets.get_mut(at).filter(|set| set.typed.is_none() && bytes < most) {
-        bytes += decode_set(typed, set)?;
+        bytes += decode_set(typed, set, invalid)?;
         let decoded = set.typed.as_ref().and_then(TypedRecords::rows).unwrap_or(set.entries.len());
         if let Some(mut rest) = set.split_off(decoded) {
             rest.typed = None;
@@ -97,14 +112,15 @@ pub(crate) fn decode(typed: &TypedColumns, sets: &mut VecDeque<RecordSet>) -> Re
 }
 
 /// Decodes the first keys and values of a set; returns about how many bytes they take.
-fn decode_set(typed: &TypedColumns, set: &mut RecordSet) -> Result<usize> {
+fn decode_set(typed: &TypedColumns, set: &mut RecordSet, invalid: &InvalidFields) -> Result<usize> {
     for (row, entry) in set.entries.iter_mut().enumerate() {
         entry.row = row;
     }
     let mut bytes = 0;
     let mut decode = |typed: &Option<Arc<TypedColumn>>| {
         let decoded = typed.as_ref().map(|typed| -> Result<TypedField> {
-            let decoded = typed.decode_rows(&SetRows { set, header: typed.header() })?;
+            let header = typed.header();
+            let decoded = typed.decode_rows(&SetRows { set, header }, invalid.of(header))?;
             bytes += decoded.bytes();
             Ok(TypedField::new(decoded, typed.name()))
         });

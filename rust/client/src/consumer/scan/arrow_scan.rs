@@ -107,8 +107,8 @@ impl Scan {
         }
         let (decoded, rest, error) = loop {
             let Some(batch) = &self.undecoded else { return Ok(None) };
-            self.typed.load(&self.columns, batch).await?;
-            let outcome = self.typed.decode(&self.columns, batch.clone())?;
+            let invalid = self.typed.load(&self.columns, batch).await?;
+            let outcome = self.typed.decode(&self.columns, batch.clone(), &invalid)?;
             let TypedOutcome { decoded, rest, error, dead_letters } = outcome;
             if dead_letters.is_empty() {
                 break (decoded, rest, error);

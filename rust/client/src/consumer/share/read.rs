@@ -22,7 +22,7 @@ use crate::consumer::read::record_set::{RecordEntry, RecordSet};
 use crate::consumer::read::typed_set;
 use crate::error::Error;
 #[cfg(feature = "arrow")]
-use crate::typed::TypedColumns;
+use crate::typed::{InvalidFields, TypedColumns};
 
 /// The decoded records of the first buffered fetch.
 #[derive(Debug)]
@@ -76,10 +76,14 @@ impl DecodedFetch {
 
     /// Decodes the keys and values of the next records, whose schemas were looked up.
     #[cfg(feature = "arrow")]
-    pub(super) fn decode_typed(&mut self, typed: &TypedColumns) -> crate::error::Result<()> {
+    pub(super) fn decode_typed(
+        &mut self,
+        typed: &TypedColumns,
+        invalid: &InvalidFields,
+    ) -> crate::error::Result<()> {
         // Sets whose records were all delivered are still here.
         self.next();
-        typed_set::decode(typed, &mut self.sets)
+        typed_set::decode(typed, &mut self.sets, invalid)
     }
 
     /// The next record, if there is one.

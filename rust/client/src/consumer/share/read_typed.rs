@@ -39,11 +39,10 @@ impl ShareConsumer {
             decoded.iter_mut().flat_map(|front| front.undecoded()).for_each(|set| visit(set));
         });
         let (wakeup, check_woken) = (&self.shared.poll_wakeup, || self.check_woken());
-        if !typed_set::wait_before_decoding(looked_up, wakeup, check_woken, deadline).await? {
-            return Ok(false);
-        }
+        let waited = typed_set::wait_before_decoding(looked_up, wakeup, check_woken, deadline);
+        let Some(invalid) = waited.await? else { return Ok(false) };
         if let Some(front) = self.decoded.lock().as_mut() {
-            front.decode_typed(&self.typed)?;
+            front.decode_typed(&self.typed, &invalid)?;
         }
         Ok(true)
     }

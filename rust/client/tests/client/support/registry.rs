@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ottla_client::config::{RegistryConfig, Value};
-use ottla_client::schema_registry::{NewSchema, ReferenceName, SchemaRegistry};
+use ottla_client::schema_registry::{DataContract, NewSchema, ReferenceName, SchemaRegistry};
 use ottla_client::{Error, Result};
 use ottla_mock::Transport;
 use ottla_mock::schema_registry::{MockRegistry, MockRegistryConfig, RegistryAuth};
@@ -39,7 +39,12 @@ pub(crate) fn registry_client(registry: &MockRegistry, pairs: &[(&str, &str)]) -
 
 /// An Avro schema to register.
 pub(crate) fn avro(text: &str) -> NewSchema {
-    NewSchema { schema_type: SchemaType::Avro, text: text.into(), references: Vec::new() }
+    NewSchema {
+        schema_type: SchemaType::Avro,
+        text: text.into(),
+        references: Vec::new(),
+        contract: DataContract::default(),
+    }
 }
 
 pub(crate) fn reference(name: &str, subject: &str, version: i32) -> ReferenceName {
