@@ -140,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         _wait_for_brokers(gateway, config)
         if arguments.json:
-            brokers = [BrokerAddress(id=id, address=at) for id, at in gateway.brokers.items()]
+            brokers = [BrokerAddress(id=n, address=at) for n, at in gateway.brokers.items()]
             print_document(GatewayAddresses(bootstrap=gateway.bootstrap, brokers=brokers))
         else:
             print(f"ottla gateway: {gateway.bootstrap}")
