@@ -195,6 +195,9 @@ impl Recovery {
     /// Whether a request to a partition's leader is retried automatically.
     #[must_use]
     pub fn retries(self) -> bool {
-        matches!(self, Self::Refresh | Self::Backoff | Self::NewSession | Self::FindController)
+        matches!(
+            self,
+            Self::Refresh | Self::Backoff | Self::NewSession | Self::FindController | Self::Rebootstrap
+        )
     }
 }

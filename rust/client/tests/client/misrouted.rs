@@ -10,8 +10,9 @@ use std::sync::Arc;
 use crate::support::*;
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 use ottla_client::metadata::TopicSelector;
+use ottla_client::producer::Producer;
 use ottla_client::{Client, Error, Kind, Route};
-use ottla_mock::{ApiLimit, MockCluster, MockConfig};
+use ottla_mock::{ApiLimit, MockCluster, MockConfig, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 
@@ -109,6 +110,33 @@ async fn another_broker_at_an_advertised_address_is_refused() {
             connect_to(&client(&network, pairs).await, 2).await.expect("not checked");
         }
     }
+}
+
+/// Regression: records for a broker at whose address another one responds failed at once, although nothing of them had
+/// been sent, and their deadline was far.
+#[tokio::test(start_paused = true)]
+async fn records_for_a_misrouted_broker_wait_for_their_deadline() {
+    let cluster = cluster_of(2, false).await;
+    cluster.create_topic(TopicSpec::new("t").partitions(1)).expect("a topic");
+    cluster.move_leader("t", 0, 2).expect("moved");
+    let network = Detours::to(&cluster);
+    let (first, second) = (address_of(&cluster, 1), address_of(&cluster, 2));
+    network.lead(second, first);
+    let producer =
+        Producer::new(client(&network, &[("delivery.timeout.ms", "60000")]).await).expect("a producer");
+    let waiting = send(&producer, 0, "v").await;
+    tokio::time::sleep(ms(20_000)).await;
+    assert!(waiting.result().is_none(), "{:?}", waiting.result());
+    network.lead(second, second);
+    assert_eq!(offset_of(&waiting).await.expect("written"), 0);
+    assert_eq!(log(&cluster, "t", 0).len(), 1);
+
+    cluster.stop_broker(2).await.unwrap();
+    cluster.start_broker(2).await.unwrap();
+    cluster.move_leader("t", 0, 2).expect("moved");
+    network.lead(second, first);
+    let error = offset_of(&send(&producer, 0, "late").await).await.expect_err("never at broker 2");
+    assert!(error.to_string().contains("is not broker 2 of cluster"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
