@@ -205,6 +205,15 @@ def test_a_signal_ends_the_command_without_a_loss(mock_cluster: MockCluster) -> 
         (["--tls-key", "key.pem"], "give --tls-cert"),
         (["--tls-cert", "/none.pem"], "/none.pem"),
         (["-X", "no.such.key=1"], "no.such.key"),
+        (["--listen", "127.0.0.1:65535"], "no port follows 65535: give --ports"),
+        (["--first-broker", "99999999999"], "expected the id of a broker"),
+        (["--first-broker", "-1"], "expected the id of a broker"),
+        (["--first-broker", "1"], "--first-broker says which broker has the first"),
+        (["--sni", "{id}.x", "--first-broker", "1"], "leave it out with --sni"),
+        (["--sni", "{id}.x:9092"], "without a port"),
+        (["--advertise", "gateway.example.com:9092"], "without a port"),
+        (["--advertise", "kafka gateway"], "expected a host name"),
+        (["--advertise", "0.0.0.0"], "is every address of this machine"),
     ],
 )
 def test_arguments_that_cannot_work(
@@ -214,6 +223,12 @@ def test_arguments_that_cannot_work(
     done = ottla_here("gateway", mock_cluster.bootstrap, *listen, *arguments)
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize(("host", "shown"), [("::1", "[::1]"), ("[::1]", "[::1]")])
+def test_an_advertised_ipv6_address(mock_cluster: MockCluster, host: str, shown: str) -> None:
+    with _command(mock_cluster, "--advertise", host) as (bootstrap, _):
+        assert bootstrap.rpartition(":")[0] == shown
 
 
 def test_a_gateway_with_wrong_settings(mock_cluster: MockCluster) -> None:
