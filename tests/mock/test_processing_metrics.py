@@ -263,3 +263,29 @@ def test_a_processor_that_is_gone_is_not_measured(mock_cluster: MockCluster, top
     assert telemetry.points("ottla.processor.waiting.messages")[0].value == 0
     del processor
     wait_until(lambda: not telemetry.points("ottla.processor.waiting.messages"))
+
+
+def test_each_processor_of_a_process_is_measured(mock_cluster: MockCluster, topic: str) -> None:
+    send(mock_cluster, b"bad")
+    telemetry = Telemetry()
+    kind = PROCESSORS["blocking"]
+    options = {"keep_order": True, "retry_delays": [3600]}
+    idle = make(kind, mock_cluster, reject, interceptors=[telemetry.processor()], group_id="idle")
+    processors = [
+        make(kind, mock_cluster, reject, interceptors=[telemetry.processor()], **options)
+        for _ in range(2)
+    ]
+
+    def blocked() -> dict[str, float]:
+        points = telemetry.points("ottla.processor.blocked.partitions")
+        return {each.attributes["messaging.consumer.group.name"]: each.value for each in points}
+
+    # The one without the partition is of the same group, and hides nothing.
+    with running(processors[0]), running(processors[1]):
+        wait_until(lambda: blocked() == {"idle": 0, "billing": 1})
+        times = telemetry.points("ottla.processor.retry.wait_time")
+        assert any(3500 < each.value <= 3600 for each in times)
+    del processors
+    wait_until(lambda: blocked() == {"idle": 0})
+    del idle
+    wait_until(lambda: not blocked())
