@@ -6,6 +6,7 @@ Invariant: the command fails before it serves if a broker that the cluster names
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ipaddress
 import re
 import sys
@@ -14,12 +15,16 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from ottla import Client, _core
+from ottla._internal.text import counted
 from ottla.cli.messages import say
 from ottla.cli.options import add_cluster, add_json, configuration, servers_of
 from ottla.cli.output import print_document
 from ottla.cli.parsing import seconds
 from ottla.cli.waiting import report_waiting
 from ottla.errors import ConfigError, KafkaError
+
+if sys.platform != "win32":
+    import resource
 
 # The longest delay, in seconds, before Ctrl-C takes effect.
 _INTERVAL = 0.2
@@ -121,6 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     config = configuration(arguments)
     host, port = arguments.listen
     ports = _broker_ports(arguments)
+    _raise_descriptor_limit()
     gateway = _core.Gateway(
         config,
         listen=(host, port),
@@ -145,8 +151,21 @@ def run(arguments: argparse.Namespace) -> int:
             time.sleep(_INTERVAL)
     finally:
         if cut_off := gateway.close(arguments.drain):
-            say(f"{cut_off} connections were cut off, after {arguments.drain:g} s", "warning")
+            were = "was" if cut_off == 1 else "were"
+            say(
+                f"{counted(cut_off, 'connection')} {were} cut off, after {arguments.drain:g} s",
+                "warning",
+            )
     return 0
+
+
+def _raise_descriptor_limit() -> None:
+    """Allow as many open files as this process may: each connection needs two."""
+    if sys.platform != "win32":
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # macOS refuses a limit above its own, and then the present one stays.
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _wait_for_brokers(gateway: _core.Gateway, config: dict[str, Any]) -> None:
