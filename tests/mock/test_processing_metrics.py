@@ -164,6 +164,27 @@ def test_a_partition_that_is_blocked_is_counted_with_the_time_that_is_left(
     assert (after["partitions-blocked"], after["retry-wait-time-seconds"]) == (0, 0)
 
 
+def test_counts_are_right_at_every_moment_of_the_end_of_a_run(
+    mock_cluster: MockCluster, topic: str, kind: Any
+) -> None:
+    found: list[float] = []
+
+    class Watched(kind):  # type: ignore[misc]
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            # What another thread would see between two assignments.
+            if found:
+                found.append(self.metrics()["record-success-total"])
+
+    send(mock_cluster, b"a", b"b")
+    processor = make(Watched, mock_cluster, reject)
+    with running(processor):
+        wait_until(lambda: processor.metrics()["record-success-total"] == 2)
+        found.append(2)
+    assert len(found) > 3
+    assert set(found) == {2}
+
+
 def test_interceptors_see_each_call_and_stop_nothing(
     mock_cluster: MockCluster, topic: str, kind: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
