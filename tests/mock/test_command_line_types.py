@@ -234,6 +234,11 @@ def test_options_without_effect_are_errors_in_consume(
         (["--value-subject-strategy", "topic", "--value-subject", "s"], "exclude each other"),
         (REFERENCE, "has no effect without --value-schema @FILE"),
         (["--value-schema", "@paid.avsc", "--value-reference", "events.Ordered"], "expected NAME="),
+        (["--value-schema", "@paid.avsc", "--value-reference", "a=s:0"], "expected NAME="),
+        (
+            ["--value-schema", "@paid.avsc", "--value-reference", f"a=s:{'9' * 5000}"],
+            "expected NAME=",
+        ),
         (
             [
                 *("--value-schema", "@paid.avsc", "--value-wire-format", "none"),
