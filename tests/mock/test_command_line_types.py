@@ -211,6 +211,10 @@ def test_a_registry_that_refuses_ends_the_command(
         (["--value-wire-format", "glue"], "needs the id of each record's schema"),
         (["--value-subject", "orders"], "--value-subject has no effect with this --value-schema"),
         (REFERENCE, "--value-reference has no effect without --value-schema @FILE"),
+        (
+            ["--value-format", "protobuf", "--value-message", "events.Shipped"],
+            "--value-message has no effect with --value-schema written",
+        ),
     ],
 )
 def test_options_without_effect_are_errors_in_consume(
@@ -230,12 +234,24 @@ def test_options_without_effect_are_errors_in_consume(
         (["--value-subject-strategy", "topic", "--value-subject", "s"], "exclude each other"),
         (REFERENCE, "has no effect without --value-schema @FILE"),
         (["--value-schema", "@paid.avsc", "--value-reference", "events.Ordered"], "expected NAME="),
+        (["--value-schema", "@paid.avsc", "--value-reference", "a=s:0"], "expected NAME="),
+        (
+            ["--value-schema", "@paid.avsc", "--value-reference", f"a=s:{'9' * 5000}"],
+            "expected NAME=",
+        ),
         (
             [
                 *("--value-schema", "@paid.avsc", "--value-wire-format", "none"),
                 *("--value-subject-strategy", "record"),
             ],
             "has no effect with --value-wire-format none",
+        ),
+        (
+            [
+                *("--value-schema", "@ordered.avsc", "--value-wire-format", "none"),
+                *("--value-schema-id-serializer", "prefix"),
+            ],
+            "--value-schema-id-serializer prefix has no effect with --value-wire-format none",
         ),
         (["--key-subject-strategy", "record"], "has no effect without --key-format"),
     ],

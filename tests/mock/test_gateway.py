@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +163,9 @@ def test_tls_towards_clients(mock_cluster: MockCluster, tmp_path: Path) -> None:
 
 
 @contextmanager
-def _command(cluster: MockCluster, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def _command(
+    cluster: MockCluster, *arguments: str, prepare: Callable[[], None] | None = None
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run the command; yield the address for bootstrapping."""
     listen = ("--listen", "127.0.0.1:0")
     with subprocess.Popen(
@@ -170,6 +174,7 @@ def _command(cluster: MockCluster, *arguments: str) -> Iterator[tuple[str, subpr
         stderr=subprocess.PIPE,
         text=True,
         cwd=REPOSITORY,
+        preexec_fn=prepare,
     ) as process:
         try:
             assert process.stdout is not None
@@ -192,6 +197,37 @@ def test_a_signal_ends_the_command_without_a_loss(mock_cluster: MockCluster) -> 
     assert sum(mock_cluster.end_offset("t", n) for n in range(6)) == COUNT
 
 
+def _few_descriptors() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
+def test_connections_are_not_bound_by_the_soft_limit_of_descriptors(
+    mock_cluster: MockCluster,
+) -> None:
+    # API versions in version 0, of the client "c".
+    request = bytes.fromhex("0000000b 0012 0000 00000001 0001 63")
+    with (
+        _command(mock_cluster, prepare=_few_descriptors) as (bootstrap, _),
+        ExitStack() as connections,
+    ):
+        host, port = bootstrap.split(":")
+        for _ in range(100):
+            one = connections.enter_context(socket.create_connection((host, int(port)), TIMEOUT))
+            one.sendall(request)
+            assert one.recv(1), "the gateway closed the connection"
+
+
+def test_a_request_that_is_never_complete_is_cut_off(mock_cluster: MockCluster) -> None:
+    with _command(mock_cluster, "--drain", "0.1") as (bootstrap, process):
+        host, port = bootstrap.split(":")
+        with socket.create_connection((host, int(port)), TIMEOUT) as one:
+            one.sendall(bytes.fromhex("0000000b 0012 0000 00000001 0001 63") + b"\0\0\0\x20")
+            assert one.recv(1)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=TIMEOUT)
+    assert errors == "ottla: 1 connection was cut off, after 0.1 s\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -205,6 +241,15 @@ def test_a_signal_ends_the_command_without_a_loss(mock_cluster: MockCluster) -> 
         (["--tls-key", "key.pem"], "give --tls-cert"),
         (["--tls-cert", "/none.pem"], "/none.pem"),
         (["-X", "no.such.key=1"], "no.such.key"),
+        (["--listen", "127.0.0.1:65535"], "no port follows 65535: give --ports"),
+        (["--first-broker", "99999999999"], "expected the id of a broker"),
+        (["--first-broker", "-1"], "expected the id of a broker"),
+        (["--first-broker", "1"], "--first-broker says which broker has the first"),
+        (["--sni", "{id}.x", "--first-broker", "1"], "leave it out with --sni"),
+        (["--sni", "{id}.x:9092"], "without a port"),
+        (["--advertise", "gateway.example.com:9092"], "without a port"),
+        (["--advertise", "kafka gateway"], "expected a host name"),
+        (["--advertise", "0.0.0.0"], "is every address of this machine"),
     ],
 )
 def test_arguments_that_cannot_work(
@@ -214,6 +259,12 @@ def test_arguments_that_cannot_work(
     done = ottla_here("gateway", mock_cluster.bootstrap, *listen, *arguments)
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize(("host", "shown"), [("::1", "[::1]"), ("[::1]", "[::1]")])
+def test_an_advertised_ipv6_address(mock_cluster: MockCluster, host: str, shown: str) -> None:
+    with _command(mock_cluster, "--advertise", host) as (bootstrap, _):
+        assert bootstrap.rpartition(":")[0] == shown
 
 
 def test_a_gateway_with_wrong_settings(mock_cluster: MockCluster) -> None:

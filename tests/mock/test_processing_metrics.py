@@ -164,6 +164,27 @@ def test_a_partition_that_is_blocked_is_counted_with_the_time_that_is_left(
     assert (after["partitions-blocked"], after["retry-wait-time-seconds"]) == (0, 0)
 
 
+def test_counts_are_right_at_every_moment_of_the_end_of_a_run(
+    mock_cluster: MockCluster, topic: str, kind: Any
+) -> None:
+    found: list[float] = []
+
+    class Watched(kind):  # type: ignore[misc]
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            # What another thread would see between two assignments.
+            if found:
+                found.append(self.metrics()["record-success-total"])
+
+    send(mock_cluster, b"a", b"b")
+    processor = make(Watched, mock_cluster, reject)
+    with running(processor):
+        wait_until(lambda: processor.metrics()["record-success-total"] == 2)
+        found.append(2)
+    assert len(found) > 3
+    assert set(found) == {2}
+
+
 def test_interceptors_see_each_call_and_stop_nothing(
     mock_cluster: MockCluster, topic: str, kind: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -263,3 +284,29 @@ def test_a_processor_that_is_gone_is_not_measured(mock_cluster: MockCluster, top
     assert telemetry.points("ottla.processor.waiting.messages")[0].value == 0
     del processor
     wait_until(lambda: not telemetry.points("ottla.processor.waiting.messages"))
+
+
+def test_each_processor_of_a_process_is_measured(mock_cluster: MockCluster, topic: str) -> None:
+    send(mock_cluster, b"bad")
+    telemetry = Telemetry()
+    kind = PROCESSORS["blocking"]
+    options = {"keep_order": True, "retry_delays": [3600]}
+    idle = make(kind, mock_cluster, reject, interceptors=[telemetry.processor()], group_id="idle")
+    processors = [
+        make(kind, mock_cluster, reject, interceptors=[telemetry.processor()], **options)
+        for _ in range(2)
+    ]
+
+    def blocked() -> dict[str, float]:
+        points = telemetry.points("ottla.processor.blocked.partitions")
+        return {each.attributes["messaging.consumer.group.name"]: each.value for each in points}
+
+    # The one without the partition is of the same group, and hides nothing.
+    with running(processors[0]), running(processors[1]):
+        wait_until(lambda: blocked() == {"idle": 0, "billing": 1})
+        times = telemetry.points("ottla.processor.retry.wait_time")
+        assert any(3500 < each.value <= 3600 for each in times)
+    del processors
+    wait_until(lambda: blocked() == {"idle": 0})
+    del idle
+    wait_until(lambda: not blocked())

@@ -99,6 +99,12 @@ def test_the_type_of_a_column_is_checked_when_the_write_is_planned(
         ({"value.schema": PAID, "value.references": "[]"}, "a JSON object such as"),
         ({"value.schema": PAID, "value.references": '{"a": 1}'}, "a JSON object such as"),
         ({"value.schema": PAID, "value.references": '{"a": "s"}'}, "SUBJECT:VERSION"),
+        ({"value.schema": PAID, "value.references": '{"a": "s:0"}'}, "SUBJECT:VERSION"),
+        ({"value.schema": PAID, "value.references": '{"": "s:1"}'}, "SUBJECT:VERSION"),
+        (
+            {"value.schema": PAID, "value.references": f'{{"a": "s:{"9" * 5000}"}}'},
+            "SUBJECT:VERSION",
+        ),
     ],
 )
 def test_malformed_references(registry: MockRegistry, options: dict[str, str], error: str) -> None:

@@ -261,3 +261,9 @@ def _shown(value: object) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= 100 else text[:97] + "..."
+
+
+def is_version(text: str) -> bool:
+    """Return whether a text is the version of a subject of a schema registry, from 1 on."""
+    # Python does not parse integers of thousands of digits.
+    return text.isdecimal() and len(text) <= 10 and 0 < int(text) < 2**31

@@ -6,13 +6,16 @@ Invariant: the command fails before it serves if a broker that the cluster names
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ipaddress
+import re
 import sys
 import time
 from pathlib import Path
 from typing import Any, TypedDict
 
 from ottla import Client, _core
+from ottla._internal.text import counted
 from ottla.cli.messages import say
 from ottla.cli.options import add_cluster, add_json, configuration, servers_of
 from ottla.cli.output import print_document
@@ -20,11 +23,17 @@ from ottla.cli.parsing import seconds
 from ottla.cli.waiting import report_waiting
 from ottla.errors import ConfigError, KafkaError
 
+if sys.platform != "win32":
+    import resource
+
 # The longest delay, in seconds, before Ctrl-C takes effect.
 _INTERVAL = 0.2
 # The ports for brokers if --ports is absent, counted from the one after the bootstrap port.
 _PORT_COUNT = 100
 _PORT_MAX = 65_535
+_BROKER_MAX = 2**31 - 1
+# What no host name has: clients would take a part of it for a port or a scheme.
+_NOT_IN_HOST = re.compile(r"[\s:/@,\[\]]")
 
 
 class BrokerAddress(TypedDict):
@@ -70,6 +79,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument(
         "--advertise",
+        type=_host,
         metavar="HOST",
         help="the host name under which clients reach the gateway (the address of --listen)",
     )
@@ -82,14 +92,14 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     where.add_argument(
         "--sni",
+        type=_host,
         metavar="NAME",
         help="the host name for a broker, with {id} in place of its id, such as "
         "'broker-{id}.example.com': all have the port of --listen. Needs --tls-cert",
     )
     parser.add_argument(
         "--first-broker",
-        type=int,
-        default=0,
+        type=_broker,
         metavar="ID",
         help="the id of the broker that has the first port (0)",
     )
@@ -127,12 +137,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C, or for the given time."""
     config = configuration(arguments)
     host, port = arguments.listen
+    ports = _broker_ports(arguments)
+    _raise_descriptor_limit()
     gateway = _core.Gateway(
         config,
         listen=(host, port),
         advertised_host=arguments.advertise or _reachable(host),
-        ports=None if arguments.sni else (arguments.ports or _following(port)),
-        first_broker=arguments.first_broker,
+        ports=ports,
+        first_broker=arguments.first_broker or 0,
         server_name=arguments.sni,
         tls=_tls(arguments),
         client_auth=arguments.client_ca is not None,
@@ -152,8 +164,21 @@ def run(arguments: argparse.Namespace) -> int:
             time.sleep(_INTERVAL)
     finally:
         if cut_off := gateway.close(arguments.drain):
-            say(f"{cut_off} connections were cut off, after {arguments.drain:g} s", "warning")
+            were = "was" if cut_off == 1 else "were"
+            say(
+                f"{counted(cut_off, 'connection')} {were} cut off, after {arguments.drain:g} s",
+                "warning",
+            )
     return 0
+
+
+def _raise_descriptor_limit() -> None:
+    """Allow as many open files as this process may: each connection needs two."""
+    if sys.platform != "win32":
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # macOS refuses a limit above its own, and then the present one stays.
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _wait_for_brokers(gateway: _core.Gateway, config: dict[str, Any]) -> None:
@@ -204,10 +229,42 @@ def _ports(text: str) -> tuple[int, int]:
     return int(first), int(last)
 
 
-def _following(port: int) -> tuple[int, int] | None:
-    if port == 0:
-        return None
-    return port + 1, min(port + _PORT_COUNT, _PORT_MAX)
+def _broker(text: str) -> int:
+    if not text.isdecimal() or int(text) > _BROKER_MAX:
+        raise argparse.ArgumentTypeError(f"expected the id of a broker, 0 or more, got {text!r}")
+    return int(text)
+
+
+def _host(text: str) -> str:
+    """Return a host name or an IP address, as clients resolve it."""
+    bare = text.removeprefix("[").removesuffix("]")
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        if not _NOT_IN_HOST.search(text):
+            return text
+        message = f"expected a host name or an IP address without a port, got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+    if address.is_unspecified:
+        message = f"{text} is every address of this machine: give one that clients reach"
+        raise argparse.ArgumentTypeError(message)
+    return bare
+
+
+def _broker_ports(arguments: argparse.Namespace) -> tuple[int, int] | None:
+    """Return the ports for brokers; None with server names, or if the system chooses the ports."""
+    _, port = arguments.listen
+    chosen: tuple[int, int] | None = arguments.ports
+    if arguments.sni is None and chosen is None and port > 0:
+        if port == _PORT_MAX:
+            raise ConfigError(f"--listen: no port follows {port}: give --ports for the brokers")
+        chosen = port + 1, min(port + _PORT_COUNT, _PORT_MAX)
+    if chosen is None and arguments.first_broker is not None:
+        raise ConfigError(
+            "--first-broker says which broker has the first of the ports: leave it out with --sni "
+            "and with port 0 in --listen, or give --ports"
+        )
+    return chosen
 
 
 def _reachable(host: str) -> str:

@@ -154,6 +154,10 @@ def _check_options(arguments: argparse.Namespace, part: str) -> None:
     given = {name: getattr(arguments, f"{part}_{name}", None) for name in ("format", *_OPTIONS)}
     if given["message"] is not None and given["format"] != "protobuf":
         raise ConfigError(f"--{part}-message has no effect without --{part}-format protobuf")
+    if given["message"] is not None and is_written(arguments, part):
+        raise ConfigError(
+            f"--{part}-message has no effect with --{part}-schema written: each record has its own"
+        )
     if given["subject"] is not None and not _uses_subject(arguments, part):
         raise ConfigError(f"--{part}-subject has no effect with this --{part}-schema")
     if given["subject"] is not None and given["subject_strategy"] is not None:
@@ -173,12 +177,11 @@ def _check_options(arguments: argparse.Namespace, part: str) -> None:
         )
     if given["register"] and not is_file:
         raise ConfigError(f"--{part}-register needs the schema: give --{part}-schema @FILE")
-    if given["schema_id_serializer"] == "header" and given["wire_format"] not in (
-        None,
-        "confluent",
-    ):
+    # Other wire formats have a place of their own for the id, or none.
+    serializer = given.get("schema_id_serializer")
+    if serializer is not None and given["wire_format"] not in (None, "confluent"):
         raise ConfigError(
-            f"--{part}-schema-id-serializer header has no effect with "
+            f"--{part}-schema-id-serializer {serializer} has no effect with "
             f"--{part}-wire-format {given['wire_format']}"
         )
     if given["subject_strategy"] is not None and given["wire_format"] == "none":

@@ -9,7 +9,7 @@ trace travels in the headers of records, in the format of the configured propaga
 ``traceparent`` by default. Keys and values never become part of a span.
 
 - ``semantics``: names, attributes and instruments; ``propagation``: contexts in headers.
-- ``producer``, ``consumer``, ``processor``: the interceptors.
+- ``producer``, ``consumer``, ``processor``: the interceptors; ``processor_gauges``: what waits.
 """
 
 from __future__ import annotations

@@ -5,14 +5,12 @@ Invariant: a metric of the conventions has its name and meaning; others begin wi
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from opentelemetry import metrics
-from opentelemetry.metrics import CallbackOptions, Observation
 
-from ottla.otel import semantics
+from ottla.otel import processor_gauges, semantics
 from ottla.processing import observing
 
 if TYPE_CHECKING:
@@ -20,27 +18,6 @@ if TYPE_CHECKING:
 
 # Seconds; a handler may take much longer than an operation of a client.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
-
-_GAUGES = (
-    (
-        "records-waiting",
-        "ottla.processor.waiting.messages",
-        "{message}",
-        "Number of messages that wait for another attempt.",
-    ),
-    (
-        "partitions-blocked",
-        "ottla.processor.blocked.partitions",
-        "{partition}",
-        "Number of partitions that stop until the next attempt of a message.",
-    ),
-    (
-        "retry-wait-time-seconds",
-        "ottla.processor.retry.wait_time",
-        "s",
-        "Time until the next attempt of a message.",
-    ),
-)
 
 
 class ProcessorInterceptor(observing.ProcessorInterceptor):
@@ -57,6 +34,7 @@ class ProcessorInterceptor(observing.ProcessorInterceptor):
     """
 
     def __init__(self, *, meter_provider: metrics.MeterProvider | None = None) -> None:
+        self._provider = meter_provider
         self._meter = semantics.meter(meter_provider)
         self._metric: semantics.Attributes = {}
         self._duration = self._meter.create_histogram(
@@ -92,10 +70,7 @@ class ProcessorInterceptor(observing.ProcessorInterceptor):
             semantics.OPERATION_NAME: "process",
             **semantics.identity(configs),
         }
-        # Instruments live as long as their provider; they must not keep the processor.
-        source: Callable[[], Any] = weakref.WeakMethod(metrics)
-        for key, name, unit, text in _GAUGES:
-            self._meter.create_observable_gauge(name, [self._observer(source, key)], unit, text)
+        processor_gauges.measure(self._provider, metrics, self._metric)
 
     def on_handled(self, handled: HandledRecords) -> None:
         """Measure a call of the handler."""
@@ -116,12 +91,3 @@ class ProcessorInterceptor(observing.ProcessorInterceptor):
 
     def _counter(self, name: str, text: str) -> metrics.Counter:
         return self._meter.create_counter(f"ottla.processor.{name}", "{message}", text)
-
-    def _observer(
-        self, source: Callable[[], Any], key: str
-    ) -> Callable[[CallbackOptions], Iterable[Observation]]:
-        def observe(_: CallbackOptions) -> Iterable[Observation]:
-            read = source()
-            return () if read is None else (Observation(read()[key], self._metric),)
-
-        return observe

@@ -7,6 +7,7 @@ record that is not handled; while records wait, the consumer polls on with their
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Sequence
@@ -89,7 +90,10 @@ class Engine:
 
     def metrics(self) -> ProcessingMetrics:
         """Return the counts, and how many records wait; from any thread."""
-        lags = {} if self._consumer.closed else self._consumer.lag()
+        lags: dict[Partition, int | None] = {}
+        # The run may end meanwhile, and closes the consumer.
+        with contextlib.suppress(errors.ClosedError):
+            lags = self._consumer.lag()
         behind = sum(lag or 0 for (topic, _), lag in lags.items() if topic in self._roots)
         waiting = self._held.count(self._roots) + len(self._attempts)
         left, blocked = self._held.first_due(), len(self._attempts)

@@ -121,7 +121,8 @@ class Processor(ProcessorBase):
                 topics, policy = self._settings.topics, self._settings.policy
                 call_all(check_topics(consumer, topics, policy, create))
                 engine = Engine(self._settings, consumer, producer, send, time.sleep)
-                self._producer, self._engine = producer, engine
+                self._producer = producer
+                self._measure(engine)
                 consumer.subscribe(
                     engine.read_topics,
                     on_assigned=lambda _, added: call_all(engine.assigned(added)),
@@ -188,7 +189,8 @@ class AsyncProcessor(ProcessorBase):
                 topics, policy = self._settings.topics, self._settings.policy
                 await await_all(check_topics(consumer, topics, policy, create))
                 engine = Engine(self._settings, consumer, producer, send, asyncio.sleep)
-                self._producer, self._engine = producer, engine
+                self._producer = producer
+                self._measure(engine)
 
                 async def assigned(_: Any, added: Sequence[tuple[str, int]]) -> None:
                     await await_all(engine.assigned(added))

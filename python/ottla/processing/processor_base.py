@@ -75,9 +75,9 @@ class ProcessorBase:
         self._create_topics = create_topics
         self._stop = threading.Event()
         self._producer: Any = None
-        self._engine: Engine | None = None
         self._is_running = False
-        self._past: dict[str, float] = dict(NOTHING)  # type: ignore[arg-type]
+        # The metrics of the runs before, and the present run: one value, since any thread reads it.
+        self._runs: tuple[ProcessingMetrics, Engine | None] = (NOTHING, None)
         chain = ProcessorChain(interceptors)
         policy = RetryPolicy(
             collection("retry_delays", retry_delays, "[60, 600]"),
@@ -128,15 +128,17 @@ class ProcessorBase:
     @property
     def attempt(self) -> int:
         """The number of the attempt in hand, from 1 on; the highest one of a batch; 0 before it."""
-        return self._engine.attempt if self._engine else 0
+        _, engine = self._runs
+        return engine.attempt if engine else 0
 
     def metrics(self) -> ProcessingMetrics:
         """Return what became of records, over all runs, without waiting.
 
         ``ottla.processing.ProcessingMetrics`` describes each.
         """
-        now: Any = self._engine.metrics() if self._engine else NOTHING
-        totals: Any = {name: value + now[name] for name, value in self._past.items()}
+        past, engine = self._runs
+        now: Any = engine.metrics() if engine else NOTHING
+        totals: Any = {name: value + now[name] for name, value in dict[str, Any](past).items()}
         return totals  # type: ignore[no-any-return]
 
     def _running_producer(self) -> Any:
@@ -149,10 +151,14 @@ class ProcessorBase:
             raise StateError("the processor runs already; create another one")
         self._is_running = True
 
+    def _measure(self, engine: Engine) -> None:
+        past, _ = self._runs
+        self._runs = (past, engine)
+
     def _end(self) -> None:
-        if self._engine is not None:
-            self._past = {**self.metrics(), **_NOW}  # type: ignore[dict-item]
-        self._engine = self._producer = None
+        past: Any = {**self.metrics(), **_NOW}
+        self._runs = (past, None)
+        self._producer = None
         self._is_running = False
         self._stop.clear()
 

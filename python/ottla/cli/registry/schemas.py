@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from ottla._internal.arguments import is_version
 from ottla._internal.text import clean, reason
 from ottla.errors import ConfigError
 from ottla.schema import Registry, Schema, SchemaReference
@@ -104,7 +105,7 @@ def reference_of(option: str, text: str) -> SchemaReference:
     """Parse a reference, ``NAME=SUBJECT:VERSION``, as the value of an option."""
     name, _, rest = text.partition("=")
     subject, _, version = rest.rpartition(":")
-    if not name or not subject or not version.isdecimal():
+    if not name or not subject or not is_version(version):
         raise ConfigError(f"{option} {text!r}: expected NAME=SUBJECT:VERSION")
     return SchemaReference(name, subject, int(version))
 
@@ -122,7 +123,7 @@ def number_argument(text: str) -> int:
 
 
 def _number(text: str, expected: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) < 2**31:
+    if not is_version(text):
         raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
     return int(text)
 

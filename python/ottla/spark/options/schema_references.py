@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from ottla._internal.arguments import is_version
 from ottla.errors import ConfigError
 from ottla.spark.options.option_values import invalid_value, parse_text
 
@@ -46,7 +47,7 @@ def parse_references(
     references = []
     for key, place in sorted(found.items()):
         subject, _, version = place.rpartition(":") if isinstance(place, str) else ("", "", "")
-        if not subject or not version.isdecimal():
+        if not key or not subject or not is_version(version):
             raise invalid_value(name, text, _EXPECTED)
         references.append((key, subject, int(version)))
     return tuple(references)
