@@ -16,7 +16,14 @@ const BACKLOG: u32 = 1024;
 
 /// The listeners of brokers by id. A broker that returns gets the port that it had.
 #[derive(Debug, Default)]
-pub(crate) struct Listeners(Mutex<BTreeMap<i32, BrokerListener>>);
+pub(crate) struct Listeners(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    by_broker: BTreeMap<i32, BrokerListener>,
+    /// Whether the gateway stops: no listener opens any more.
+    is_closed: bool,
+}
 
 #[derive(Debug)]
 struct BrokerListener {
@@ -47,31 +54,38 @@ impl Listeners {
         start: impl FnOnce(u16) -> io::Result<(u16, AbortHandle)>,
     ) -> io::Result<u16> {
         let mut listeners = self.0.lock();
-        let known = listeners.get(&broker);
-        if let Some(open) = known.filter(|listener| listener.task.is_some()) {
-            return Ok(open.port);
+        let is_closed = listeners.is_closed;
+        let known = listeners.by_broker.get(&broker);
+        if let Some(known) = known.filter(|listener| listener.task.is_some() || is_closed) {
+            return Ok(known.port);
+        }
+        if is_closed {
+            return Err(io::Error::other("the gateway stops"));
         }
         let (port, task) = start(known.map_or(port, |listener| listener.port))?;
-        listeners.insert(broker, BrokerListener { port, task: Some(task) });
+        listeners.by_broker.insert(broker, BrokerListener { port, task: Some(task) });
         Ok(port)
     }
 
     /// The port of a broker, open or not.
     pub(crate) fn port(&self, broker: i32) -> Option<u16> {
-        self.0.lock().get(&broker).map(|listener| listener.port)
+        self.0.lock().by_broker.get(&broker).map(|listener| listener.port)
     }
 
     /// Closes the listener of a broker.
     pub(crate) fn close(&self, broker: i32) {
-        if let Some(task) = self.0.lock().get_mut(&broker).and_then(|listener| listener.task.take()) {
+        if let Some(task) = self.0.lock().by_broker.get_mut(&broker).and_then(|listener| listener.task.take()) {
             task.abort();
         }
     }
 
-    /// Closes all listeners of brokers.
+    /// Closes all listeners of brokers, for good.
     pub(crate) fn close_all(&self) {
-        let tasks =
-            self.0.lock().values_mut().filter_map(|listener| listener.task.take()).collect::<Vec<_>>();
+        let mut listeners = self.0.lock();
+        listeners.is_closed = true;
+        let tasks: Vec<_> =
+            listeners.by_broker.values_mut().filter_map(|listener| listener.task.take()).collect();
+        drop(listeners);
         tasks.into_iter().for_each(|task| task.abort());
     }
 }

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use tokio::sync::watch;
 
 pub(crate) use self::asynchronous::AsyncScanBase;
 pub(crate) use self::scan_request::{RangeArguments, ScanArgs, ScanRequest};
@@ -44,9 +45,20 @@ pub(crate) fn columns(py: Python<'_>, names: Option<Names>, headers: bool) -> Py
     }
 }
 
-/// Waits for the next batch of rows, and logs the gaps that were skipped before it.
-fn next_batch(py: Python<'_>, scan: &mut Core) -> PyResult<Option<ArrowBatch>> {
-    let next = wait(py, scan.next_batch());
+/// Waits for the next batch of rows, and logs the gaps that were skipped before it. A scan that is closed meanwhile
+/// has no more.
+fn next_batch(
+    py: Python<'_>,
+    scan: &mut Core,
+    closed: &mut watch::Receiver<bool>,
+) -> PyResult<Option<ArrowBatch>> {
+    let next = wait(py, async {
+        tokio::select! {
+            biased;
+            _ = closed.wait_for(|closed| *closed) => Ok(None),
+            next = scan.next_batch() => next,
+        }
+    });
     log_gaps(py, &scan.take_gaps())?;
     next?.map_err(|error| errors::raise(py, &error))
 }
@@ -71,11 +83,14 @@ fn log_gaps(py: Python<'_>, gaps: &[Gap]) -> PyResult<()> {
 pub(crate) struct Scan {
     schema: SchemaRef,
     scan: Mutex<Option<ProcessLocal<Core>>>,
+    /// Ends a read in another thread.
+    closed: watch::Sender<bool>,
 }
 
 impl Scan {
     pub(crate) fn of(scan: Core) -> Self {
-        Self { schema: scan.schema(), scan: Mutex::new(Some(ProcessLocal::new(scan))) }
+        let closed = watch::Sender::new(false);
+        Self { schema: scan.schema(), scan: Mutex::new(Some(ProcessLocal::new(scan))), closed }
     }
 
     fn take(&self) -> PyResult<ProcessLocal<Core>> {
@@ -101,8 +116,13 @@ impl Scan {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         // Taken out while it is read: a second reader gets an error instead of waiting.
         let mut owned = self.take()?;
-        let next = owned.get_mut().and_then(|scan| next_batch(py, scan));
-        *self.scan.lock() = Some(owned);
+        let mut closed = self.closed.subscribe();
+        let next = owned.get_mut().and_then(|scan| next_batch(py, scan, &mut closed));
+        let mut scan = self.scan.lock();
+        if !*self.closed.borrow() {
+            *scan = Some(owned);
+        }
+        drop(scan);
         Ok(next?.map(RecordBatch))
     }
 
@@ -118,14 +138,16 @@ impl Scan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface leaves casts to consumers that ask for another schema.
         drop(requested_schema);
-        let batches = ExportedBatches(self.take()?);
+        let batches = ExportedBatches { scan: self.take()?, closed: self.closed.subscribe() };
         let reader = Box::new(ExportedReader::new(self.schema.clone(), batches));
         ottla_capsules::stream_capsule(py, reader).map_err(|error| errors::capsule(py, error))
     }
 
     /// Stop reading, and release the buffers. Closing a scan again has no effect.
     fn close(&self) {
-        drop(self.scan.lock().take());
+        self.closed.send_replace(true);
+        let scan = self.scan.lock().take();
+        drop(scan);
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -143,7 +165,10 @@ impl Scan {
 }
 
 /// The batches of an Arrow C stream.
-struct ExportedBatches(ProcessLocal<Core>);
+struct ExportedBatches {
+    scan: ProcessLocal<Core>,
+    closed: watch::Receiver<bool>,
+}
 
 impl Iterator for ExportedBatches {
     type Item = Result<ArrowBatch, ArrowError>;
@@ -151,7 +176,7 @@ impl Iterator for ExportedBatches {
     fn next(&mut self) -> Option<Self::Item> {
         // The reader may or may not hold the GIL; attaching first makes detaching right for both.
         let batch = Python::try_attach(|py| {
-            let next = self.0.get_mut().and_then(|scan| next_batch(py, scan));
+            let next = self.scan.get_mut().and_then(|scan| next_batch(py, scan, &mut self.closed));
             next.map_err(|error| {
                 // The stream interface carries text only.
                 let message = error.to_string();

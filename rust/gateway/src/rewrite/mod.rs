@@ -66,10 +66,15 @@ pub(crate) fn treatment(api: ApiKey, version: i16) -> Treatment {
 }
 
 /// The versions of an API that the gateway supports: of those with addresses the ones that it can rewrite, of the
-/// others all that their headers are known of.
+/// others all, as far as their headers are known.
 pub(crate) fn supported_versions(api: ApiKey) -> (i16, i16) {
     let (min, max) = api.versions();
-    let looks_into_all = matches!(api, ApiKey::Metadata | ApiKey::FindCoordinator | ApiKey::DescribeCluster);
-    // An older version of the others has no address, and the header is that of the first.
-    (if looks_into_all { min } else { 0 }, max)
+    let min = match api {
+        ApiKey::Metadata | ApiKey::FindCoordinator | ApiKey::DescribeCluster => min,
+        // After version 0 the tokens follow without headers.
+        ApiKey::SaslHandshake => 1,
+        // An older version has no address, and the header of the first.
+        _ => 0,
+    };
+    (min, max)
 }
