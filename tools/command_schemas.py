@@ -42,6 +42,7 @@ from ottla.cli.consume.output import JsonRecord
 from ottla.cli.dead_letters.listing import LetterGroup
 from ottla.cli.doctor import DoctorReport
 from ottla.cli.features import FeaturesDescriptionDocument
+from ottla.cli.gateway import GatewayAddresses
 from ottla.cli.groups.all_lags import GroupLag
 from ottla.cli.groups.lag import NamedGroupLag
 from ottla.cli.groups.offsets import GroupOffsets
@@ -99,6 +100,7 @@ DOCUMENTS: dict[str, Any] = {
     "configs describe": list[ConfigEntry],
     "configs diff": ConfigsDiffDocument,
     "console": ConsoleAddress,
+    "gateway": GatewayAddresses,
     "consume": JsonRecord,
     "dead-letters list": list[LetterGroup],
     "doctor": DoctorReport,

@@ -50,6 +50,7 @@ DONE = [
     ("features list", "", 0),
     ("features update", "transaction.version=1 --downgrade safe", 1),
     ("features update", "transaction.version=1 --downgrade safe --yes", 0),
+    ("gateway", "--listen 127.0.0.1:0 --for 0.1", 0),
     ("groups list", "", 0),
     ("groups describe", "billing", 0),
     ("groups lag", "", 0),
@@ -221,8 +222,8 @@ def test_wrong_arguments(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("command", "arguments"),
-    # An unreachable cluster is no error of the first two; a record waits for its own deadline.
-    [each[:2] for each in DONE if each[0] not in {"console", "doctor", "produce"}],
+    # An unreachable cluster is no error of the first three; a record waits for its own deadline.
+    [each[:2] for each in DONE if each[0] not in {"console", "doctor", "gateway", "produce"}],
 )
 def test_a_cluster_that_is_not_there(cluster: MockCluster, command: str, arguments: str) -> None:
     [closed] = free_ports(1)

@@ -106,13 +106,13 @@ def test_another_client(gateway: Gateway) -> None:
     consumer = confluent_kafka.Consumer({**config, **group})
     consumer.subscribe(["t"])
     keys: list[bytes] = []
+
+    def read() -> bool:
+        keys.extend(message.key() or b"" for message in consumer.consume(COUNT, 0.2))
+        return len(keys) >= COUNT
+
     try:
-        wait_until(
-            lambda: (
-                keys.extend(message.key() for message in consumer.consume(COUNT, 0.2))
-                or len(keys) >= COUNT
-            )
-        )
+        wait_until(read)
         connections = [each for each in gateway.connections() if each.client_id == "other"]
         software = {each.software for each in connections}
         assert any(text is not None and text.startswith("confluent-kafka") for text in software)

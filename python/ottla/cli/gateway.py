@@ -27,16 +27,28 @@ _PORT_COUNT = 100
 _PORT_MAX = 65_535
 
 
+class BrokerAddress(TypedDict):
+    """The address that the gateway has for a broker.
+
+    Attributes:
+        id: the broker's id.
+        address: host and port.
+    """
+
+    id: int
+    address: str
+
+
 class GatewayAddresses(TypedDict):
     """The document of the command, printed as soon as the gateway serves.
 
     Attributes:
         bootstrap: the address at which clients bootstrap.
-        brokers: the address of each broker, by id.
+        brokers: the addresses of the brokers.
     """
 
     bootstrap: str
-    brokers: dict[int, str]
+    brokers: list[BrokerAddress]
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -128,7 +140,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         _wait_for_brokers(gateway, config)
         if arguments.json:
-            print_document(GatewayAddresses(bootstrap=gateway.bootstrap, brokers=gateway.brokers))
+            brokers = [BrokerAddress(id=n, address=at) for n, at in gateway.brokers.items()]
+            print_document(GatewayAddresses(bootstrap=gateway.bootstrap, brokers=brokers))
         else:
             print(f"ottla gateway: {gateway.bootstrap}")
             for broker, address in gateway.brokers.items():

@@ -11,7 +11,7 @@ from ottla import _core
 from ottla._internal.arguments import mapping
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GatewayConnection:
     """A client's connection through a gateway, at one point in time.
 

@@ -24,7 +24,7 @@ use super::setup_progress::AddressProgress;
 use super::{Connection, Settings, reauthenticate};
 use crate::endpoint::Endpoint;
 use crate::environment::happy_eyeballs::{attempt_delay, first_success};
-use crate::environment::{Environment, Stream};
+use crate::environment::{BoxFuture, Environment, Stream};
 use crate::error::{Error, Kind, Outlook, Phase, Result};
 
 /// Timeout for all addresses of a host together, as a multiple of `socket.connection.setup.timeout.ms`.
@@ -41,10 +41,12 @@ pub async fn connect(
     environment: &Environment,
     deadline: Option<Instant>,
 ) -> Result<Arc<Connection>> {
-    try_addresses(endpoint, settings, environment, deadline, async |attempt: Attempt<'_>| {
-        attempt.connection().await
-    })
-    .await
+    // Without its type, which would be a part of each future that sends a request.
+    let connecting: BoxFuture<'_, _> =
+        Box::pin(try_addresses(endpoint, settings, environment, deadline, async |attempt: Attempt<'_>| {
+            attempt.connection().await
+        }));
+    connecting.await
 }
 
 /// Connects as [`connect`] does, but only up to the end of the TLS handshake: for streams of requests that others
