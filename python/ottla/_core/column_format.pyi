@@ -452,7 +452,8 @@ def encode_printed(
         topic: the topic, whose subject has the schema by default.
         text: the text: JSON, in which a string that is the whole value has no quotes.
         parse: returns the value of JSON text, with decimals for numbers with a point.
-        headers: the record's headers, to which the id is added if the format writes it there.
+        headers: the record's headers, to which the id is added if the format writes it there, and
+            from which others are removed.
         key: whether it is a key.
 
     Returns:
