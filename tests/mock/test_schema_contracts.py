@@ -127,12 +127,22 @@ def test_rules_of_a_given_schema_count(mock_registry: MockRegistry) -> None:
             value.serialize("t", {"n": 1})
 
 
+def _nested(depth: int) -> dict[str, Any]:
+    """An object of so many objects, each in the one before."""
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
 @pytest.mark.parametrize(
     ("argument", "value", "message"),
     [
         ("metadata", {"property": {}}, "metadata has the key 'property': expected some of tags"),
         ("metadata", {1: {}}, "metadata has the key 1"),
         ("metadata", {"tags": {"a": {1}}}, "metadata is no JSON: Object of type set"),
+        ("metadata", {"properties": {"a": "\ud800"}}, "metadata is no JSON: .* surrogates"),
+        ("metadata", {"tags": _nested(200)}, "metadata: recursion limit exceeded"),
         ("metadata", "tags", "metadata is of type str: expected a mapping"),
         ("rule_set", {"rules": []}, "rule_set has the key 'rules': expected some of domainRules"),
         ("rule_set", {"domainRules": {}}, 'rule_set: the field "domainRules" .* not a list'),
@@ -145,7 +155,8 @@ def test_a_malformed_contract_is_an_error(argument: str, value: Any, message: st
 
 def test_the_command_line_shows_them(mock_registry: MockRegistry) -> None:
     with Registry(mock_registry.url) as registry:
-        rules = {"domainRules": [RULE], "migrationRules": [{"name": "up", "disabled": True}]}
+        up = {"name": "up", "disabled": True, "tags": 5}
+        rules = {"domainRules": [RULE], "migrationRules": [up]}
         registry.register("s", Schema(NUMBER, metadata=METADATA, rule_set=rules))
     show = ("registry", "show", "s", "--schema-registry", mock_registry.url)
     _, *lines = ottla_here(*show).text.splitlines()
@@ -154,7 +165,7 @@ def test_the_command_line_shows_them(mock_registry: MockRegistry) -> None:
         'metadata, sensitive: ["owner"]',
         'metadata, tags: {"Number.n": ["PII"]}',
         "domainRules: positive (CONDITION, CEL, WRITE, tags PII)",
-        "migrationRules: up (disabled)",
+        "migrationRules: up (tags 5, disabled)",
     ]
     document = check_document("registry show", ottla_here(*show, "--json").text)
     assert (document["schema_metadata"], document["rule_set"]) == (METADATA, rules)

@@ -179,6 +179,21 @@ def test_a_header_of_other_bytes_does_not_stay(
     assert headers_of([record]) == [[KEY_ID, "own"]]
 
 
+def test_serialize_removes_the_header_of_other_bytes(mock_registry: MockRegistry) -> None:
+    value = Avro(Registry(mock_registry.url), schema=NUMBER, register=True)
+    old: list[Any] = [(VALUE_ID, b"\x01" + bytes(16)), (VALUE_ID.encode(), b"\x01"), (KEY_ID, b"k")]
+    headers = [*old, ("own", b"x")]
+    data = value.serialize("t", {"n": 1}, headers)
+    assert headers == [(KEY_ID, b"k"), ("own", b"x")]
+    assert data is not None
+    assert value.deserialize("t", data, headers) == {"n": 1}
+    named = dict(old)
+    assert value.serialize("t", {"n": 1}, named) == data
+    assert named == {KEY_ID: b"k"}
+    # Headers that need no change may be of any kind.
+    assert value.serialize("t", {"n": 1}, (("own", b"x"),)) == data
+
+
 def test_a_registry_without_guids_is_an_error(mock_registry: MockRegistry) -> None:
     old = json.dumps({"id": 1, "version": 1}).encode()
     mock_registry.inject(RegistryFault.body(old))
@@ -188,6 +203,20 @@ def test_a_registry_without_guids_is_an_error(mock_registry: MockRegistry) -> No
     message = r"returned no GUID .* values of topic t.*Confluent Platform has GUIDs since version 8"
     with pytest.raises(errors.SchemaError, match=message):
         value.serialize("t", {"n": 1}, [])
+
+
+def test_a_guid_that_could_not_be_looked_up_is_looked_up_again(mock_registry: MockRegistry) -> None:
+    """The registration succeeds; the look-up of what its response lacks fails once."""
+    denied = RegistryFault.status(403)
+    mock_registry.inject(denied, method="POST", path="/subjects/t-value", skip=1, times=1)
+    value = Avro(
+        Registry(mock_registry.url), schema=NUMBER, register=True, schema_id_serializer="header"
+    )
+    with pytest.raises(errors.SchemaError, match="no GUID"):
+        value.serialize("t", {"n": 1}, [])
+    headers: list[Any] = []
+    value.serialize("t", {"n": 1}, headers)
+    assert [name for name, _ in headers] == [VALUE_ID]
 
 
 def test_what_cannot_have_the_header_is_an_error(mock_registry: MockRegistry) -> None:
@@ -222,6 +251,15 @@ def test_the_command_line_writes_the_header(
     value = Avro(Registry(mock_registry.url))
     read = pa.table(ottla.scan("t", mock_cluster.bootstrap, value_format=value))
     assert read["value"].to_pylist() == [{"n": 1}, None, {"n": 2}]
+    # Encoded again with the id before the value, a record loses the header that it had.
+    file.write_text(JSON_NUMBER)
+    mock_cluster.create_topic("u", partitions=1)
+    again = ("produce", mock_cluster.bootstrap, "-t", "u", "--schema-registry", mock_registry.url)
+    given = ["--value-format", "json", "--value-schema", f"@{file}", "--value-register"]
+    done = ottla_here(*again, *given, "-H", f"{VALUE_ID}=x", stdin=b'{"n": 4}\n')
+    assert (done.code, done.err) == (0, "")
+    (row,) = pa.table(ottla.scan("u", mock_cluster.bootstrap, columns=["headers"])).to_pylist()
+    assert not row["headers"]
     done = ottla_here(*write, "--value-wire-format", "none", stdin=lines)
     assert done.code != 0
     assert "--value-schema-id-serializer header has no effect" in done.err

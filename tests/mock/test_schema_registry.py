@@ -107,7 +107,7 @@ def test_mistakes_are_errors_before_a_request(mock_registry: MockRegistry) -> No
         Avro(registry)
     with pytest.raises(TypeError, match=r"of type str: expected ottla\.schema\.Registry"):
         Avro(mock_registry.url)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match="cannot pickle"):
+    with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(registry)
     assert mock_registry.requests() == []
 

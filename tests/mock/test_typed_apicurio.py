@@ -119,6 +119,40 @@ def test_values_are_written_with_ids_of_contents(apicurio: MockRegistry) -> None
             value.serialize("c", "x")
 
 
+def test_headers_of_other_bytes_do_not_stay(
+    apicurio: MockRegistry, mock_cluster: MockCluster, single: str
+) -> None:
+    """A record that is passed on may have headers with ids, which would win over the new one."""
+    stale = [
+        ("apicurio.value.globalId", (1).to_bytes(8, "big")),
+        ("apicurio.value.contentId", (1).to_bytes(8, "big")),
+        ("apicurio.value.encoding", b"JSON"),
+        ("apicurio.protobuf.type", b"Order"),
+        ("apicurio.key.contentId", (1).to_bytes(8, "big")),
+        ("own", b"x"),
+    ]
+    kept = ["apicurio.key.contentId", "own"]
+    with Registry(apicurio.url, apicurio_use_id="contentId") as registry:
+        value = Avro(registry, subject="c-value", wire_format="apicurio")
+        headers = list(stale)
+        data = value.serialize("c", "x", headers)
+        assert [name for name, _ in headers] == kept
+        assert data is not None
+        assert value.deserialize("c", data, headers) == "x"
+        with ottla.Producer(mock_cluster.bootstrap, value_serializer=value) as producer:
+            producer.send(single, "x", headers=stale)
+            producer.send_batch(single, ["y"], headers=[stale])
+        with ottla.Consumer(
+            mock_cluster.bootstrap, auto_offset_reset="earliest", value_deserializer=value
+        ) as consumer:
+            consumer.assign([(single, 0)])
+            records: list[Any] = []
+            while len(records) < 2:
+                records += consumer.poll(timeout=10)
+    assert [record.value for record in records] == ["x", "y"]
+    assert [[name for name, _ in record.headers] for record in records] == [kept, kept]
+
+
 def test_the_kind_of_ids_must_be_set(apicurio: MockRegistry) -> None:
     """Without it, the format is refused when it is created, and nothing is looked up."""
     with Registry(apicurio.url) as registry:

@@ -90,8 +90,8 @@ class ColumnFormat(Generic[_Object]):
                 value of a union may be given as itself, or as ``{"member1": value}``. None is a
                 tombstone.
             headers: the record's headers, a list or a dict, to which
-                ``schema_id_serializer="header"`` adds the id of the schema. Otherwise they have no
-                effect. Default: none.
+                ``schema_id_serializer="header"`` adds the id of the schema. Headers that name the
+                schema of other bytes are removed from it. Default: none.
             key: whether it is a key.
 
         Returns:
@@ -452,7 +452,8 @@ def encode_printed(
         topic: the topic, whose subject has the schema by default.
         text: the text: JSON, in which a string that is the whole value has no quotes.
         parse: returns the value of JSON text, with decimals for numbers with a point.
-        headers: the record's headers, to which the id is added if the format writes it there.
+        headers: the record's headers, to which the id is added if the format writes it there, and
+            from which others are removed.
         key: whether it is a key.
 
     Returns:

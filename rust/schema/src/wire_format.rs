@@ -99,7 +99,18 @@ impl WireFormat {
     /// Whether headers may hold the id.
     #[must_use]
     pub fn has_headers(self) -> bool {
-        matches!(self, Self::Confluent | Self::Apicurio)
+        !self.header_names(Header::Value).is_empty()
+    }
+
+    /// The names of the headers that decide how a key or a value is [split](Self::split).
+    #[must_use]
+    pub fn header_names(self, part: Header) -> &'static [&'static str] {
+        match (self, part) {
+            (Self::Confluent, Header::Key) => const { &[Header::Key.name()] },
+            (Self::Confluent, Header::Value) => const { &[Header::Value.name()] },
+            (Self::Apicurio, part) => apicurio_headers(part),
+            (Self::Glue | Self::None, _) => &[],
+        }
     }
 
     /// Splits a value. `header` returns the value of a header of its record.
@@ -123,11 +134,8 @@ impl WireFormat {
             },
             Self::Apicurio => {
                 if let Some(id) = apicurio_header_id(part, &header)? {
-                    let name = match part {
-                        Header::Key => "apicurio.protobuf.type.key",
-                        Header::Value => "apicurio.protobuf.type",
-                    };
-                    return Ok(Framed { id: Some(id), header_rest: header(name), payload: value });
+                    let [.., message] = apicurio_headers(part);
+                    return Ok(Framed { id: Some(id), header_rest: header(message), payload: value });
                 }
                 let rest = after_magic(value, MAGIC_ID, "0", "Apicurio's serializers")?;
                 let (short, after) = take::<4>(rest, value)?;
@@ -213,15 +221,30 @@ fn confluent_id(bytes: &[u8]) -> Result<(SchemaId, &[u8]), FramingError> {
     }
 }
 
+/// Apicurio's headers: the id of a content, the global id, the encoding, and the message of Protobuf.
+const fn apicurio_headers(part: Header) -> &'static [&'static str; 4] {
+    match part {
+        Header::Key => &[
+            "apicurio.key.contentId",
+            "apicurio.key.globalId",
+            "apicurio.key.encoding",
+            "apicurio.protobuf.type.key",
+        ],
+        Header::Value => &[
+            "apicurio.value.contentId",
+            "apicurio.value.globalId",
+            "apicurio.value.encoding",
+            "apicurio.protobuf.type",
+        ],
+    }
+}
+
 /// Reads an id of Apicurio's from the headers of a record.
 fn apicurio_header_id<'a>(
     part: Header,
     header: &impl Fn(&str) -> Option<&'a [u8]>,
 ) -> Result<Option<SchemaId>, FramingError> {
-    let (content, global, encoding) = match part {
-        Header::Key => ("apicurio.key.contentId", "apicurio.key.globalId", "apicurio.key.encoding"),
-        Header::Value => ("apicurio.value.contentId", "apicurio.value.globalId", "apicurio.value.encoding"),
-    };
+    let &[content, global, encoding, _] = apicurio_headers(part);
     let number = |name| {
         let value: Option<&[u8]> = header(name);
         let number = value.map(|value| <[u8; 8]>::try_from(value).map(u64::from_be_bytes));

@@ -190,7 +190,8 @@ def _rule_text(rule: Any) -> str:
         return str(rule)
     shown = [str(rule[name]) for name in ("kind", "type", "mode") if rule.get(name)]
     if tags := rule.get("tags"):
-        shown.append(f"tags {', '.join(map(str, tags))}")
+        listed = tags if isinstance(tags, list) else [tags]
+        shown.append(f"tags {', '.join(map(str, listed))}")
     if rule.get("disabled"):
         shown.append("disabled")
     return f"{rule.get('name')} ({', '.join(shown)})"

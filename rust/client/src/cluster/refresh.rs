@@ -71,7 +71,7 @@ impl Client {
         if let (Some(before), Some(after)) = (&before.cluster_id, &snapshot.cluster_id)
             && before != after
         {
-            let after = printable(after);
+            let (before, after) = (printable(before), printable(after));
             tracing::warn!(target: "ottla.metadata", "the addresses lead to cluster {after} now, and not to {before} any more");
         }
         let expected = snapshot.cluster_id.as_deref().filter(|_| self.checks_cluster());
@@ -102,9 +102,9 @@ impl Client {
             return Ok(());
         }
         let address = connection.address();
+        let (found, known) = (printable(found), printable(known));
         let message = format!(
-            "the broker at this address belongs to cluster {}, not to {known}: the address leads to another cluster now, or the broker's advertised.listeners is wrong",
-            printable(found)
+            "the broker at this address belongs to cluster {found}, not to {known}: the address leads to another cluster now, or the broker's advertised.listeners is wrong"
         );
         // The connection is to that cluster as well.
         connection.close();

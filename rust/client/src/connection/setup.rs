@@ -23,6 +23,7 @@ use crate::endpoint::Endpoint;
 use crate::environment::{Environment, Stream};
 use crate::error::TlsFault;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
+use crate::printable::printable;
 use crate::proxy::open_tunnel;
 use crate::security::{TlsInfo, client_certificate_missing, tls_error_in};
 
@@ -90,6 +91,7 @@ pub(crate) async fn open_stream(
 /// The error for an address at which another broker, or one of another cluster, responds (KIP-1242).
 fn misrouted(expected: &ExpectedPeer) -> Error {
     let ExpectedPeer { cluster_id, node_id } = expected;
+    let cluster_id = printable(cluster_id);
     let message = format!(
         "the broker at this address says that it is not broker {node_id} of cluster {cluster_id}, which has advertised it: the address leads to another broker or cluster now, or the broker's advertised.listeners is wrong"
     );
@@ -372,5 +374,17 @@ impl SaslChannel for ConnectionSetup {
         let mut r = self.exchange(request, version, header_version, Phase::Sasl).await?;
         <R::Response as Message>::decode(&mut r, version)
             .map_err(|error| self.malformed::<R>(error, Phase::Sasl))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ExpectedPeer, misrouted};
+
+    /// The id comes from a broker.
+    #[test]
+    fn the_error_of_a_wrong_address_shows_the_cluster_id_escaped() {
+        let error = misrouted(&ExpectedPeer { cluster_id: "a\u{1b}[2Jb".into(), node_id: 1 });
+        assert!(error.message().contains("cluster a\\u{1b}[2Jb"), "{error}");
     }
 }

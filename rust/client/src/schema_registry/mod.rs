@@ -51,7 +51,7 @@ use transport::Transport;
 pub use entry::{Compatibility, SchemaEntry};
 pub use ottla_schema::{DataContract, NewSchema, ReferenceName};
 pub use registry_lookup::RegistryLookup;
-pub use rules::rules_of;
+pub use rules::{check_contract, rules_of};
 pub use settings::RegistrySetting;
 pub use subject_filter::SubjectFilter;
 
@@ -212,17 +212,22 @@ impl SchemaRegistry {
         let key = Key::Registered(subject.into(), schema.clone(), normalize);
         let registered = async {
             let mut document = self.transport.call(&call, deadline, document::registered(schema)).await?;
-            if document.version.is_none()
-                && let Some(entry) = self.registered_entry(subject, schema, normalize, deadline).await
-            {
-                // Most registries return the id alone, and rules may be those of the version before.
-                document.version = entry.version;
-                document.rules.clone_from(&entry.schema.rules);
-                document.guid = entry.schema.guid;
-                document.contract.clone_from(&entry.schema.contract);
+            let mut ttl = None;
+            if document.version.is_none() {
+                match self.registered_entry(subject, schema, normalize, deadline).await {
+                    // Most registries return the id alone, and rules may be those of the version before.
+                    Some(entry) => {
+                        document.version = entry.version;
+                        document.rules.clone_from(&entry.schema.rules);
+                        document.guid = entry.schema.guid;
+                        document.contract.clone_from(&entry.schema.contract);
+                    }
+                    // The rest, such as the GUID, may be found the next time.
+                    None => ttl = Some(Duration::ZERO),
+                }
             }
             document.subject = Some(subject.into());
-            self.resolved(document, None, deadline).await
+            self.resolved(document, ttl, deadline).await
         };
         let entry = self.schemas.get_or_fetch(&key, deadline, registered).await?;
         // What was missing may be there now, and another version be the latest.

@@ -15,6 +15,17 @@ const LISTS: [(&str, RulePhase); 3] = [
     ("migrationRules", RulePhase::Migration),
 ];
 
+/// Checks that a data contract can be sent, and its rules read.
+///
+/// # Errors
+/// What is wrong with which part.
+pub fn check_contract(contract: &DataContract) -> Result<(), String> {
+    if let Some(text) = &contract.metadata {
+        serde_json::from_str::<Value>(text).map_err(|error| format!("metadata: {error}"))?;
+    }
+    rules_of(contract).map(drop).map_err(|why| format!("rule_set: {why}"))
+}
+
 /// Reads the rules of a data contract that are not disabled.
 ///
 /// # Errors

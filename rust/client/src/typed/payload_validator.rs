@@ -35,7 +35,15 @@ type Group = (Arc<RegisteredSchema>, Vec<(Option<SchemaId>, Vec<u8>)>);
 
 /// Payloads that are to be validated, by schema.
 #[derive(Debug, Default)]
-pub(crate) struct Unvalidated(Vec<Group>);
+pub(crate) struct Unvalidated {
+    groups: Vec<Group>,
+    /// Those whose schemas are not known: they cannot be used, or were forgotten for the payloads of another reader.
+    unknown: Vec<(Option<SchemaId>, Vec<u8>)>,
+}
+
+/// Why a payload is invalid that cannot be validated. That its schema cannot be used is said before.
+const UNKNOWN: &str =
+    "its schema was forgotten before the payload could be validated, since there are too many: read it again";
 
 /// The payloads of some rows that are invalid, and why.
 #[derive(Debug, Default)]
@@ -51,18 +59,18 @@ impl Unvalidated {
     ) {
         for row in 0..rows.count() {
             let Some((id, payload)) = payload(rows, row, wire_format, header) else { continue };
-            let schema = match (schemas, id) {
-                (ValidatedSchemas::One(schema), _) => schema,
-                (ValidatedSchemas::AsWritten(known), Some(id)) => match known.get(&id) {
-                    Some(schema) => schema,
-                    None => continue,
-                },
-                (ValidatedSchemas::AsWritten(_), None) => continue,
-            };
             let item = (id, payload.to_vec());
-            match self.0.iter_mut().find(|(known, _)| Arc::ptr_eq(known, schema)) {
+            let schema = match schemas {
+                ValidatedSchemas::One(schema) => Some(schema),
+                ValidatedSchemas::AsWritten(known) => id.and_then(|id| known.get(&id)),
+            };
+            let Some(schema) = schema else {
+                self.unknown.push(item);
+                continue;
+            };
+            match self.groups.iter_mut().find(|(known, _)| Arc::ptr_eq(known, schema)) {
                 Some((_, payloads)) => payloads.push(item),
-                None => self.0.push((Arc::clone(schema), vec![item])),
+                None => self.groups.push((Arc::clone(schema), vec![item])),
             }
         }
     }
@@ -74,7 +82,10 @@ impl Unvalidated {
         is_as_written: bool,
     ) -> Result<InvalidPayloads> {
         let mut invalid = InvalidPayloads::default();
-        for (schema, mut payloads) in self.0 {
+        for (id, payload) in self.unknown {
+            invalid.0.entry(payload).or_default().push((id, UNKNOWN.to_owned()));
+        }
+        for (schema, mut payloads) in self.groups {
             while !payloads.is_empty() {
                 let mut bytes = 0;
                 let is_next = |(_, payload): &&(_, Vec<u8>)| {
@@ -130,4 +141,49 @@ fn payload(
 ) -> Option<(Option<SchemaId>, &[u8])> {
     let framed = wire_format.split(rows.bytes(row)?, header, |name| rows.header(row, name)).ok()?;
     Some((framed.id, framed.payload))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may fail")]
+mod tests {
+    use super::*;
+
+    /// One payload with the id of a schema.
+    struct OneRow;
+
+    impl EncodedRows for OneRow {
+        fn count(&self) -> usize {
+            1
+        }
+
+        fn bytes(&self, _row: usize) -> Option<&[u8]> {
+            Some(b"\0\0\0\0\x07{}")
+        }
+
+        fn header(&self, _row: usize, _name: &str) -> Option<&[u8]> {
+            None
+        }
+    }
+
+    #[derive(Debug)]
+    struct AcceptsAll;
+
+    impl PayloadValidator for AcceptsAll {
+        fn validate(&self, _: &Arc<RegisteredSchema>, _: &[&[u8]]) -> Result<Vec<(usize, String)>> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Another reader of the same column may have forgotten the schema in the meantime.
+    #[test]
+    fn a_payload_whose_schema_was_forgotten_is_not_taken_for_valid() {
+        let framing = (WireFormat::Confluent, Header::Value);
+        let schema = Arc::new(RegisteredSchema::new(ottla_schema::SchemaType::Json, "{}"));
+        for (known, expected) in [(vec![(SchemaId::Id(7), schema)], 0), (Vec::new(), 1)] {
+            let mut unvalidated = Unvalidated::default();
+            unvalidated.add(&ValidatedSchemas::AsWritten(known.into_iter().collect()), &OneRow, framing);
+            let invalid = unvalidated.validate(&AcceptsAll, true).unwrap();
+            assert_eq!(invalid.errors(&OneRow, 1, framing).len(), expected);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ottla_client::schema_registry::{
-    Compatibility as CoreCompatibility, DataContract, NewSchema, ReferenceName, SchemaEntry, rules_of,
+    Compatibility as CoreCompatibility, DataContract, NewSchema, ReferenceName, SchemaEntry, check_contract,
 };
 use ottla_schema::{SchemaId, SchemaType};
 use pyo3::prelude::*;
@@ -101,9 +101,10 @@ fn contract_part(
     options.set_item("allow_nan", false)?;
     options.set_item("separators", (",", ":"))?;
     let text = py.import("json")?.call_method("dumps", (plain,), Some(&options));
+    let text = text.and_then(|text| text.extract::<String>());
     let text =
         text.map_err(|error| errors::argument_type(py, format!("{name} is no JSON: {}", error.value(py))))?;
-    Ok(Some(text.extract::<String>()?.into()))
+    Ok(Some(text.into()))
 }
 
 /// The value of JSON text; None without it.
@@ -189,7 +190,7 @@ impl Schema {
             metadata: contract_part(metadata, "metadata", METADATA)?,
             rule_set: contract_part(rule_set, "rule_set", RULE_SET)?,
         };
-        rules_of(&contract).map_err(|why| errors::config(py, format!("rule_set: {why}")))?;
+        check_contract(&contract).map_err(|why| errors::config(py, why))?;
         let schema = NewSchema { schema_type, text: text.into(), references, contract };
         Ok(Self { schema, subject: None, version: None, id: None, guid: None })
     }

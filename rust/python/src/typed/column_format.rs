@@ -384,8 +384,8 @@ impl ColumnFormat {
     ///         value of a union may be given as itself, or as ``{"member1": value}``. None is a
     ///         tombstone.
     ///     headers: the record's headers, a list or a dict, to which
-    ///         ``schema_id_serializer="header"`` adds the id of the schema. Otherwise they have no
-    ///         effect. Default: none.
+    ///         ``schema_id_serializer="header"`` adds the id of the schema. Headers that name the
+    ///         schema of other bytes are removed from it. Default: none.
     ///     key: whether it is a key.
     ///
     /// Returns:
@@ -415,7 +415,7 @@ impl ColumnFormat {
             None => encoded?,
             Some(_) => encoded.map_err(|cause| objects::unserializable(py, topic, header, cause))?,
         };
-        schema_id.add_to(py, headers)?;
+        schema_id.apply_to(py, headers)?;
         Ok(Some(bytes))
     }
 

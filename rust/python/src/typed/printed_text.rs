@@ -15,7 +15,8 @@ use crate::convert::arrow_builder;
 ///     topic: the topic, whose subject has the schema by default.
 ///     text: the text: JSON, in which a string that is the whole value has no quotes.
 ///     parse: returns the value of JSON text, with decimals for numbers with a point.
-///     headers: the record's headers, to which the id is added if the format writes it there.
+///     headers: the record's headers, to which the id is added if the format writes it there, and
+///         from which others are removed.
 ///     key: whether it is a key.
 ///
 /// Returns:
@@ -43,6 +44,6 @@ pub(crate) fn encode_printed<'py>(
     };
     let array = arrow_builder::array_of_json(py, data_type, &value)?;
     let encoded = encode_row(py, &encoder, header, topic, &array)?;
-    encoded.schema_id.add_to(py, headers)?;
+    encoded.schema_id.apply_to(py, headers)?;
     Ok(encoded.bytes)
 }

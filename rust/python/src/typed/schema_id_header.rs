@@ -1,4 +1,4 @@
-//! What encoding a key or a value makes of the header that names its schema.
+//! What encoding a key or a value makes of the headers that name its schema.
 //!
 //! Invariant: a header that names the schema of other bytes, such as those of a record that is passed on, does not
 //! stay: readers would take it for the encoded one's.
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ottla_protocol::records::Header as RecordHeader;
 use ottla_schema::{Header, WireFormat};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::convert::errors;
 
@@ -18,8 +18,8 @@ pub(crate) enum SchemaIdHeader {
     /// It is not touched: nothing was encoded, or the format has no such header.
     #[default]
     Kept,
-    /// The id is before the payload.
-    Removed(Header),
+    /// The id is before the payload, so that none of these headers may name another one.
+    Removed(&'static [&'static str]),
     /// It has this value.
     Set(Header, Arc<[u8]>),
 }
@@ -34,45 +34,83 @@ pub(crate) struct SchemaIdHeaders {
 impl SchemaIdHeader {
     /// What encoding with a wire format makes of the header, whose value is given if it holds the id.
     pub(super) fn of(wire_format: WireFormat, header: Header, value: Option<Arc<[u8]>>) -> Self {
-        match (value, wire_format) {
+        match (value, wire_format.header_names(header)) {
             (Some(value), _) => Self::Set(header, value),
-            (None, WireFormat::Confluent) => Self::Removed(header),
-            (None, WireFormat::Apicurio | WireFormat::Glue | WireFormat::None) => Self::Kept,
+            (None, []) => Self::Kept,
+            (None, names) => Self::Removed(names),
         }
     }
 
-    /// Sets the header in the list or the dict of a record that the application sends itself.
-    pub(super) fn add_to(&self, py: Python<'_>, headers: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let Self::Set(header, value) = self else { return Ok(()) };
-        let (name, value) = (header.name(), PyBytes::new(py, value));
-        match headers {
-            Some(headers) if let Ok(headers) = headers.cast::<PyDict>() => headers.set_item(name, value),
-            Some(headers) if let Ok(headers) = headers.cast::<PyList>() => {
-                let is_other = |pair: &Bound<'_, PyAny>| {
-                    let key = pair.get_item(0).and_then(|key| key.extract::<String>());
-                    key.map_or(true, |key| key != name)
-                };
-                let others: Vec<_> = headers.iter().filter(is_other).collect();
-                headers.set_slice(0, headers.len(), PyList::new(py, others)?.as_any())?;
-                headers.append((name, value))
-            }
-            _ => {
-                let message = format!(
-                    "schema_id_serializer=\"header\" adds the header {name} to those of the record: pass its list or dict of headers, such as headers=[], and send the record with it"
-                );
-                Err(errors::config(py, message))
+    /// Changes the list or the dict of headers of a record that the application sends itself.
+    pub(super) fn apply_to(&self, py: Python<'_>, headers: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        match self {
+            Self::Kept => Ok(()),
+            Self::Removed(names) => remove(py, headers, names),
+            Self::Set(header, value) => {
+                let name = header.name();
+                remove(py, headers, &[name])?;
+                let value = PyBytes::new(py, value);
+                match headers {
+                    Some(headers) if let Ok(headers) = headers.cast::<PyDict>() => {
+                        headers.set_item(name, value)
+                    }
+                    Some(headers) if let Ok(headers) = headers.cast::<PyList>() => {
+                        headers.append((name, value))
+                    }
+                    _ => {
+                        let message = format!(
+                            "schema_id_serializer=\"header\" adds the header {name} to those of the record: pass its list or dict of headers, such as headers=[], and send the record with it"
+                        );
+                        Err(errors::config(py, message))
+                    }
+                }
             }
         }
     }
 
     fn apply<'a>(&'a self, headers: &mut Vec<RecordHeader<'a>>) {
-        let (Self::Removed(header) | Self::Set(header, _)) = self else { return };
-        let name = header.name().as_bytes();
-        headers.retain(|header| header.key != name);
-        if let Self::Set(_, value) = self {
-            headers.push(RecordHeader { key: name, value: Some(value) });
+        match self {
+            Self::Kept => {}
+            Self::Removed(names) => headers.retain(|header| !is_one_of(header.key, names)),
+            Self::Set(header, value) => {
+                let name = header.name();
+                headers.retain(|header| !is_one_of(header.key, &[name]));
+                headers.push(RecordHeader { key: name.as_bytes(), value: Some(value) });
+            }
         }
     }
+}
+
+fn is_one_of(name: &[u8], names: &[&str]) -> bool {
+    names.iter().any(|known| known.as_bytes() == name)
+}
+
+/// Whether Python's name of a header, text or bytes, is one of these.
+fn is_name_of(name: &Bound<'_, PyAny>, names: &[&str]) -> bool {
+    match (name.cast::<PyString>(), name.cast::<PyBytes>()) {
+        (Ok(text), _) => text.to_str().is_ok_and(|text| names.contains(&text)),
+        (_, Ok(bytes)) => is_one_of(bytes.as_bytes(), names),
+        _ => false,
+    }
+}
+
+/// Removes headers from a list or a dict.
+fn remove(py: Python<'_>, headers: Option<&Bound<'_, PyAny>>, names: &[&str]) -> PyResult<()> {
+    let Some(headers) = headers else { return Ok(()) };
+    if let Ok(headers) = headers.cast::<PyDict>() {
+        let keys = headers.keys().into_iter();
+        for key in keys.filter(|key| is_name_of(key, names)) {
+            headers.del_item(key)?;
+        }
+    } else if let Ok(headers) = headers.cast::<PyList>() {
+        let is_other =
+            |pair: &Bound<'_, PyAny>| pair.get_item(0).map_or(true, |name| !is_name_of(&name, names));
+        let others: Vec<_> = headers.iter().filter(is_other).collect();
+        if others.len() < headers.len() {
+            headers.set_slice(0, headers.len(), PyList::new(py, others)?.as_any())?;
+        }
+    }
+    Ok(())
 }
 
 impl SchemaIdHeaders {
@@ -80,7 +118,7 @@ impl SchemaIdHeaders {
     pub(crate) fn change(&self, has: impl Fn(&[u8]) -> bool) -> bool {
         [&self.key, &self.value].into_iter().any(|id| match id {
             SchemaIdHeader::Kept => false,
-            SchemaIdHeader::Removed(header) => has(header.name().as_bytes()),
+            SchemaIdHeader::Removed(names) => names.iter().any(|name| has(name.as_bytes())),
             SchemaIdHeader::Set(..) => true,
         })
     }
