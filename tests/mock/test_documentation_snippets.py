@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 import ottla
 from ottla.admin import ConfigResource
@@ -158,7 +160,7 @@ EXPECTED = {
     ),
     ("docs/guides/schemas.md", 14): Expected("^order 7\npayment 12$"),
     ("docs/guides/schemas.md", 16): Expected('^"long"$'),
-    **{("docs/guides/security.md", number): Expected(connects=False) for number in range(13)},
+    **{("docs/guides/security.md", number): Expected(connects=False) for number in range(14)},
     ("docs/guides/share-groups.md", 0): Expected("^1 b'three'", endless=True, share_group=True),
     ("docs/guides/share-groups.md", 1): Expected(
         "ship 3\nship 4",
@@ -211,6 +213,14 @@ EXPECTED = {
 PASSWORD = "secret"
 
 
+def rsa_key() -> str:
+    """A private key in PEM."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    plain = serialization.NoEncryption()
+    form = serialization.PrivateFormat.PKCS8
+    return key.private_bytes(serialization.Encoding.PEM, form, plain).decode()
+
+
 def secrets(directory: Path) -> dict[str, str]:
     """Write the files that the pages name, and return the environment that they take."""
     authority = Authority("of the snippets")
@@ -218,6 +228,7 @@ def secrets(directory: Path) -> dict[str, str]:
     files = {
         "etc/kafka/ca.pem": authority.certificate,
         "etc/kafka/client.pem": client.key(PASSWORD) + client.certificate,
+        "etc/kafka/billing.pem": rsa_key(),
         "etc/keytabs/billing.keytab": "",
         "var/run/secrets/kafka/token": "a token",
         # As the page prints it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -14,6 +15,7 @@ import ottla
 from ottla import errors
 from ottla.testing import Fault, MockCluster
 from tests.support.arrow import read_rows, read_table, values
+from tests.support.waiting import wait_until
 
 SCHEMA = pa.schema(
     [
@@ -395,3 +397,17 @@ def test_a_scan_without_an_end_follows_until_it_is_closed(
     assert rows == before + 1
     with pytest.raises(ottla.errors.ClosedError):
         next(scan)
+
+
+def test_closing_ends_a_read_in_another_thread(mock_cluster: MockCluster) -> None:
+    mock_cluster.create_topic("t", partitions=1)
+    mock_cluster.append("t", 0, [b"v"])
+    scan = ottla.scan("t", mock_cluster.bootstrap, start="earliest", end="never")
+    rows: list[int] = []
+    reader = threading.Thread(target=lambda: rows.extend(batch.num_rows for batch in scan))
+    reader.start()
+    wait_until(lambda: rows)
+    scan.close()
+    reader.join(10)
+    assert not reader.is_alive()
+    assert rows == [1]

@@ -34,7 +34,7 @@ FILES = (
     "doctor/__init__.py",
     "testing/mock_cluster.py",
 )
-# Not public: what Python's part of ottla uses, and the mock behind its class in ottla.testing.
+# Not public: what Python's part of ottla uses, and what is behind classes of ottla.testing.
 INTERNAL = (
     "admin_call.pyi",
     "argument_kinds.pyi",
@@ -43,6 +43,7 @@ INTERNAL = (
     "config.pyi",
     "doctor.pyi",
     "error_codes.pyi",
+    "gateway.pyi",
     "mock.pyi",
 )
 SAMPLES: dict[str, Any] = {
@@ -235,6 +236,7 @@ def objects(cluster: MockCluster, registry: MockRegistry) -> Iterator[dict[str, 
             "ConsumerBase": consumer,
             "Delivery": producer.send("a", b"v"),
             "Events": client.events(),
+            "Gateway": stack.enter_context(testing.Gateway(servers)),
             "MockCluster": cluster,
             "Producer": producer,
             "ProducerBase": producer,

@@ -2,7 +2,7 @@
 //!
 //! Invariants: what a client sends ends at most its own session. A task that panics is a session that ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use ottla_client::connection::{Settings, connect_transport};
 use ottla_client::environment::{Environment, Stream};
 use ottla_client::security::TlsServer;
-use ottla_client::{Client, Endpoint, Error};
+use ottla_client::{Client, Endpoint, Error, Kind};
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -30,6 +30,9 @@ use crate::session::{self, BufferPool, SessionInfo, SessionStatus};
 
 /// The pause after a failure to accept, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The brokers without an address of which warnings tell.
+const WITHOUT_ADDRESS_MAX: usize = 1_000;
 
 /// Why a gateway cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +80,8 @@ pub(crate) struct Shared {
     limits: Limits,
     pool: BufferPool,
     sessions: Mutex<BTreeMap<u64, (Arc<SessionStatus>, AbortHandle)>>,
+    /// The brokers without an address of which a warning told.
+    without_address: Mutex<BTreeSet<i32>>,
     next_session: AtomicU64,
     next_turn: AtomicUsize,
     connections: Arc<Semaphore>,
@@ -114,6 +119,7 @@ impl Gateway {
             limits: config.limits,
             pool: BufferPool::default(),
             sessions: Mutex::default(),
+            without_address: Mutex::default(),
             next_session: AtomicU64::new(0),
             next_turn: AtomicUsize::new(0),
             draining: watch::Sender::new(false),
@@ -231,17 +237,18 @@ impl Shared {
         if broker.is_none() {
             candidates.extend(self.client.servers().iter().cloned());
         }
-        let mut last = None;
+        // One that does not respond leaves time for the others.
+        let share = self.limits.setup / u32::try_from(candidates.len()).unwrap_or(u32::MAX).max(1);
+        let mut failure = Error::new(Kind::Connection, "the broker is not in the cluster");
         for endpoint in &candidates {
-            let deadline = Some(Instant::now() + self.limits.setup);
+            let deadline = Some(Instant::now() + share);
             match connect_transport(endpoint, &self.settings, &self.environment, deadline).await {
                 Ok(stream) => return Ok(stream),
-                Err(error) => last = Some(error),
+                Err(error) => failure = error,
             }
-            self.refresh.notify_one();
         }
-        let nothing = || Error::new(ottla_client::Kind::Connection, "the broker is not in the cluster");
-        Err(last.unwrap_or_else(nothing))
+        self.refresh.notify_one();
+        Err(failure)
     }
 }
 
@@ -291,8 +298,14 @@ impl Drop for Entry {
 }
 
 async fn serve(stream: TcpStream, shared: &Arc<Shared>, broker: Option<i32>, status: &Arc<SessionStatus>) {
+    let mut draining = shared.draining.subscribe();
     let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
-    let (client, connected) = match connecting.await {
+    let connected = tokio::select! {
+        connected = connecting => connected,
+        // Nothing is in flight.
+        _ = draining.wait_for(|draining| *draining) => return,
+    };
+    let (client, connected) = match connected {
         Ok(Ok(opened)) => opened,
         Ok(Err(error)) => {
             tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %error, "the connection is closed");
@@ -304,7 +317,6 @@ async fn serve(stream: TcpStream, shared: &Arc<Shared>, broker: Option<i32>, sta
         }
     };
     let mut book = Book(shared);
-    let draining = shared.draining.subscribe();
     let end =
         session::run(client, connected, &shared.limits, &shared.pool, status, &mut book, draining).await;
     tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %end, "the session ended");
@@ -361,7 +373,7 @@ impl Shared {
         let address = match self.addresses.of(broker) {
             Ok(address) => address,
             Err(error) => {
-                tracing::warn!(target: "ottla.gateway", broker, %error, "the broker has no address here: clients cannot reach it");
+                self.warn_of_missing_address(broker, &error);
                 return None;
             }
         };
@@ -369,11 +381,23 @@ impl Shared {
             self.apply(&change);
         }
         match self.open_listener(broker, address.port) {
-            Ok(port) => Some(Endpoint { port, ..address }),
+            Ok(port) => {
+                self.without_address.lock().remove(&broker);
+                Some(Endpoint { port, ..address })
+            }
             Err(error) => {
-                tracing::warn!(target: "ottla.gateway", broker, port = address.port, %error, "the broker's port cannot be opened: clients cannot reach it");
+                let message = format!("port {} cannot be opened: {error}", address.port);
+                self.warn_of_missing_address(broker, &message);
                 None
             }
+        }
+    }
+
+    /// Warns once of a broker that clients cannot reach, until it has an address.
+    fn warn_of_missing_address(&self, broker: i32, why: &dyn std::fmt::Display) {
+        let mut known = self.without_address.lock();
+        if known.len() < WITHOUT_ADDRESS_MAX && known.insert(broker) {
+            tracing::warn!(target: "ottla.gateway", broker, "the broker has no address here, so that clients cannot reach it: {why}");
         }
     }
 }

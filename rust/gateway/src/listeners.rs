@@ -74,7 +74,8 @@ impl Listeners {
 
     /// Closes the listener of a broker.
     pub(crate) fn close(&self, broker: i32) {
-        if let Some(task) = self.0.lock().by_broker.get_mut(&broker).and_then(|listener| listener.task.take()) {
+        if let Some(task) = self.0.lock().by_broker.get_mut(&broker).and_then(|listener| listener.task.take())
+        {
             task.abort();
         }
     }

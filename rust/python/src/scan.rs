@@ -55,7 +55,8 @@ fn next_batch(
     let next = wait(py, async {
         tokio::select! {
             biased;
-            _ = closed.wait_for(|closed| *closed) => Ok(None),
+            // An Arrow stream outlives its scan, which nobody can close then.
+            Ok(_) = closed.wait_for(|closed| *closed) => Ok(None),
             next = scan.next_batch() => next,
         }
     });

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
+use ottla_client::environment::Environment;
+use ottla_client::metadata::TopicSelector;
 use ottla_client::producer::{Producer, Record};
+use ottla_gateway::Gateway;
 use ottla_mock::{Fault, Match, Reaction};
 use ottla_protocol::ApiKey;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -27,6 +30,43 @@ async fn draining_finishes_what_is_in_flight() {
     within_deadline(delivery.wait()).await.expect("written");
     assert!(TcpStream::connect(address).await.is_err());
     until(|| (1..=3).all(|broker| cluster.connections(broker) == 0)).await;
+}
+
+/// Regression: the first response that named the brokers opened their ports again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_port_opens_while_draining() {
+    let cluster = cluster().await;
+    let gateway = gateway(&cluster).await;
+    until(|| gateway.brokers().len() == 3).await;
+    let ports: Vec<u16> = gateway.brokers().values().map(|address| address.port).collect();
+    let (client, _) = client(&gateway, &[]).await;
+    cluster.inject(Fault::new(Match::api(ApiKey::Metadata), Reaction::Delay(Duration::from_millis(300))));
+    let generation = client.snapshot().generation;
+    let before = cluster.request_count(None, ApiKey::Metadata);
+    let refreshing = client.clone();
+    let refresh = tokio::spawn(async move { refreshing.refresh(generation, TopicSelector::Tracked).await });
+    until(|| cluster.request_count(None, ApiKey::Metadata) > before).await;
+    assert_eq!(within_deadline(gateway.drain(Duration::from_secs(20))).await, 0);
+    refresh.await.expect("no panic").expect("metadata");
+    for port in ports {
+        assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err(), "{port}");
+    }
+}
+
+/// Regression: a connection that was not set up yet held up draining.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_not_set_up_does_not_hold_up_draining() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+    let address = silent.local_addr().expect("an address").to_string();
+    let mut config = gateway_config(&address);
+    // The broker accepts the connection, and never ends the handshake of TLS.
+    config.cluster = crate::support::config(&address, &[("security.protocol", "SSL")]);
+    let gateway = Gateway::start(config, Environment::default()).await.expect("a gateway");
+    let _raw = TcpStream::connect(gateway.address()).await.expect("connected");
+    until(|| gateway.sessions().len() == 1).await;
+    let started = std::time::Instant::now();
+    assert_eq!(within_deadline(gateway.drain(Duration::from_secs(20))).await, 0);
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
