@@ -11,7 +11,7 @@ use ottla_client::Endpoint;
 use ottla_client::metadata::TopicSelector;
 use tokio::time::{sleep, timeout};
 
-use crate::gateway::Shared;
+use crate::shared::Shared;
 
 /// The time between two requests.
 const INTERVAL: Duration = Duration::from_secs(5);

@@ -4,6 +4,7 @@
 //! - [`Gateway`], [`GatewayConfig`], [`Limits`]: start one, with its settings.
 //! - [`addresses`]: the addresses of the brokers, by port or by server name.
 //! - `brokers`, `follow`, `listeners`: the brokers of the cluster, and a listener for each.
+//! - `serving`, `shared`: from an accepted connection to the end of its session, and what sessions share.
 //! - `session`: one client connection and its connection to a broker.
 //! - `stream`: the bytes of a session as frames. `rewrite`: the parts of responses that contain addresses.
 //!
@@ -17,7 +18,9 @@ mod gateway;
 mod limits;
 mod listeners;
 mod rewrite;
+mod serving;
 mod session;
+mod shared;
 mod stream;
 
 pub use config::{GatewayConfig, TlsConfig};

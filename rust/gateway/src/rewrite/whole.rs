@@ -5,7 +5,7 @@ use ottla_protocol::header::decode_response_header;
 use ottla_protocol::messages::api_versions::ApiVersionsResponse;
 use ottla_protocol::messages::describe_cluster::DescribeClusterResponse;
 use ottla_protocol::messages::describe_quorum::DescribeQuorumResponse;
-use ottla_protocol::messages::find_coordinator::FindCoordinatorResponse;
+use ottla_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};
 use ottla_protocol::wire::{Frame, Reader};
 use ottla_protocol::{ApiKey, ErrorCode, Message, WireError, header};
 
@@ -53,58 +53,33 @@ fn change<M: Message>(
 }
 
 fn translate_coordinators(response: &mut FindCoordinatorResponse, version: i16, book: &mut dyn AddressBook) {
-    let unavailable = ErrorCode::CoordinatorNotAvailable.code();
     if version < FIRST_WITH_SEVERAL_KEYS {
-        match translate_coordinator(
-            response.error_code,
-            response.node_id,
-            &response.host,
-            response.port,
-            book,
-        ) {
-            Translated::Unchanged => {}
-            Translated::To(host, port) => (response.host, response.port) = (host, port),
-            Translated::Unreachable => {
-                (response.error_code, response.node_id) = (unavailable, -1);
-                (response.host, response.port) = (String::new(), -1);
-            }
-        }
+        let FindCoordinatorResponse { error_code, node_id, host, port, .. } = response;
+        translate_coordinator((error_code, node_id, host, port), book);
     }
-    for found in &mut response.coordinators {
-        match translate_coordinator(found.error_code, found.node_id, &found.host, found.port, book) {
-            Translated::Unchanged => {}
-            Translated::To(host, port) => (found.host, found.port) = (host, port),
-            Translated::Unreachable => {
-                (found.error_code, found.node_id) = (unavailable, -1);
-                (found.host, found.port) = (String::new(), -1);
-            }
-        }
+    for Coordinator { error_code, node_id, host, port, .. } in &mut response.coordinators {
+        translate_coordinator((error_code, node_id, host, port), book);
     }
 }
 
 /// The first version of FindCoordinator that has a list of coordinators.
 const FIRST_WITH_SEVERAL_KEYS: i16 = 4;
 
-enum Translated {
-    /// It names no coordinator.
-    Unchanged,
-    To(String, i32),
-    Unreachable,
-}
-
+/// Translates a coordinator: its error code, id, host and port. One without an address here is not available.
 fn translate_coordinator(
-    error_code: i16,
-    broker: i32,
-    host: &str,
-    port: i32,
+    (error_code, broker, host, port): (&mut i16, &mut i32, &mut String, &mut i32),
     book: &mut dyn AddressBook,
-) -> Translated {
-    if error_code != 0 && (broker < 0 || host.is_empty()) {
-        return Translated::Unchanged;
+) {
+    let names_none = *error_code != 0 && (*broker < 0 || host.is_empty());
+    if names_none {
+        return;
     }
-    match book.translate(broker, host, port) {
-        Some(address) => Translated::To(address.host, i32::from(address.port)),
-        None => Translated::Unreachable,
+    match book.translate(*broker, host, *port) {
+        Some(address) => (*host, *port) = (address.host, i32::from(address.port)),
+        None => {
+            (*error_code, *broker) = (ErrorCode::CoordinatorNotAvailable.code(), -1);
+            (*host, *port) = (String::new(), -1);
+        }
     }
 }
 

@@ -1,0 +1,189 @@
+//! From an accepted connection to the end of its session.
+//!
+//! Invariants: what a client sends ends at most its own session. A task that panics is a session that ended.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use ottla_client::environment::Stream;
+use ottla_client::{Endpoint, Error};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+
+use crate::addresses::Routing;
+use crate::listeners::bind;
+use crate::rewrite::AddressBook;
+use crate::session::{self, SessionStatus};
+use crate::shared::Shared;
+
+/// The pause after a failure to accept, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The brokers without an address of which warnings tell.
+const WITHOUT_ADDRESS_MAX: usize = 1_000;
+
+/// Accepts connections for a broker, or for the bootstrap address.
+pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>, broker: Option<i32>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => start_session(stream, peer, &shared, broker),
+            Err(error) => {
+                tracing::warn!(target: "ottla.gateway", %error, "a connection cannot be accepted");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+fn start_session(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, broker: Option<i32>) {
+    let Ok(permit) = Arc::clone(&shared.connections).try_acquire_owned() else {
+        let max = shared.limits.connections;
+        tracing::warn!(target: "ottla.gateway", %peer, max, "too many connections: this one is closed");
+        return;
+    };
+    let id = shared.next_session.fetch_add(1, Ordering::Relaxed);
+    let status = Arc::new(SessionStatus::new(id, peer, broker));
+    // Locked until the session is in the table, from which it removes itself at its end.
+    let mut sessions = shared.sessions.lock();
+    let running = Arc::clone(shared);
+    let in_session = Arc::clone(&status);
+    let task = tokio::spawn(async move {
+        let _permit = permit;
+        let _entry = Entry { shared: Arc::clone(&running), id };
+        serve(stream, &running, broker, &in_session).await;
+    });
+    sessions.insert(id, (status, task.abort_handle()));
+}
+
+/// Removes a session from the table, however it ends.
+struct Entry {
+    shared: Arc<Shared>,
+    id: u64,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.shared.sessions.lock().remove(&self.id);
+    }
+}
+
+async fn serve(stream: TcpStream, shared: &Arc<Shared>, broker: Option<i32>, status: &Arc<SessionStatus>) {
+    let mut draining = shared.draining.subscribe();
+    let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
+    let connected = tokio::select! {
+        connected = connecting => connected,
+        // Nothing is in flight.
+        _ = draining.wait_for(|draining| *draining) => return,
+    };
+    let (client, connected) = match connected {
+        Ok(Ok(opened)) => opened,
+        Ok(Err(error)) => {
+            tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %error, "the connection is closed");
+            return;
+        }
+        Err(_) => {
+            tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), "the connection was not set up in time");
+            return;
+        }
+    };
+    let mut book = Book(shared);
+    let end =
+        session::run(client, connected, &shared.limits, &shared.pool, status, &mut book, draining).await;
+    tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %end, "the session ended");
+}
+
+/// Why a connection was not set up.
+#[derive(Debug, thiserror::Error)]
+enum SetupError {
+    #[error("the TLS handshake with the client failed: {0}")]
+    Tls(io::Error),
+    #[error("the broker cannot be reached: {0}")]
+    Broker(Error),
+}
+
+impl Shared {
+    /// Sets up both sides of a session.
+    async fn open(
+        &self,
+        stream: TcpStream,
+        broker: Option<i32>,
+        status: &SessionStatus,
+    ) -> Result<(Box<dyn Stream>, Box<dyn Stream>), SetupError> {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(target: "ottla.gateway", %error, "a socket has no TCP_NODELAY");
+        }
+        let client: Box<dyn Stream> = Box::new(stream);
+        let (client, broker) = match &self.tls {
+            None => (client, broker),
+            Some(tls) => {
+                let accepted = tls.accept(client).await.map_err(SetupError::Tls)?;
+                let named = accepted.server_name.and_then(|name| self.addresses.broker_of(&name));
+                (accepted.stream, broker.or(named))
+            }
+        };
+        status.set_broker(broker);
+        let connected = self.connect(broker).await.map_err(SetupError::Broker)?;
+        Ok((client, connected))
+    }
+}
+
+/// Gives the addresses of brokers, and opens the listener of one that is new.
+struct Book<'a>(&'a Arc<Shared>);
+
+impl AddressBook for Book<'_> {
+    fn translate(&mut self, broker: i32, host: &str, port: i32) -> Option<Endpoint> {
+        let port = u16::try_from(port).ok()?;
+        self.0.advertise(broker, host, port)
+    }
+}
+
+impl Shared {
+    /// Records a broker of the cluster, and returns its address behind the gateway once a listener is open there.
+    pub(crate) fn advertise(self: &Arc<Self>, broker: i32, host: &str, port: u16) -> Option<Endpoint> {
+        let address = match self.addresses.of(broker) {
+            Ok(address) => address,
+            Err(error) => {
+                self.warn_of_missing_address(broker, &error);
+                return None;
+            }
+        };
+        if let Some(change) = self.brokers.observe(broker, host, port) {
+            self.apply(&change);
+        }
+        match self.open_listener(broker, address.port) {
+            Ok(port) => {
+                self.without_address.lock().remove(&broker);
+                Some(Endpoint { port, ..address })
+            }
+            Err(error) => {
+                let message = format!("port {} cannot be opened: {error}", address.port);
+                self.warn_of_missing_address(broker, &message);
+                None
+            }
+        }
+    }
+
+    /// Warns once of a broker that clients cannot reach, until it has an address.
+    fn warn_of_missing_address(&self, broker: i32, why: &dyn std::fmt::Display) {
+        let mut known = self.without_address.lock();
+        if known.len() < WITHOUT_ADDRESS_MAX && known.insert(broker) {
+            tracing::warn!(target: "ottla.gateway", broker, "the broker has no address here, so that clients cannot reach it: {why}");
+        }
+    }
+
+    /// Opens the listener of a broker, unless it is open, and returns its port.
+    fn open_listener(self: &Arc<Self>, broker: i32, port: u16) -> io::Result<u16> {
+        if matches!(self.addresses.routing(), Routing::ServerName { .. }) {
+            return Ok(port);
+        }
+        self.listeners.open(broker, port, |port| {
+            let listener = bind(SocketAddr::new(self.listen.ip(), port))?;
+            let port = listener.local_addr()?.port();
+            // Not in the set of tasks, which a session cannot reach; it ends with the listener's entry.
+            Ok((port, tokio::spawn(accept(listener, Arc::clone(self), Some(broker))).abort_handle()))
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! [`Shared`]: what the sessions of a gateway share, and how one finds its broker.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use ottla_client::connection::{Settings, connect_transport};
+use ottla_client::environment::{Environment, Stream};
+use ottla_client::security::TlsServer;
+use ottla_client::{Client, Endpoint, Error, Kind};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::addresses::Addresses;
+use crate::brokers::{Brokers, Change};
+use crate::limits::Limits;
+use crate::listeners::Listeners;
+use crate::session::{BufferPool, SessionStatus};
+
+/// What all sessions share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) addresses: Addresses,
+    pub(crate) brokers: Brokers,
+    pub(crate) client: Client,
+    pub(crate) listeners: Listeners,
+    pub(crate) listen: SocketAddr,
+    pub(crate) settings: Settings,
+    pub(crate) tls: Option<TlsServer>,
+    pub(crate) environment: Environment,
+    pub(crate) limits: Limits,
+    pub(crate) pool: BufferPool,
+    pub(crate) sessions: Mutex<BTreeMap<u64, (Arc<SessionStatus>, AbortHandle)>>,
+    /// The brokers without an address of which a warning told.
+    pub(crate) without_address: Mutex<BTreeSet<i32>>,
+    pub(crate) next_session: AtomicU64,
+    pub(crate) next_turn: AtomicUsize,
+    pub(crate) connections: Arc<Semaphore>,
+    pub(crate) draining: watch::Sender<bool>,
+    /// Wakes the task that follows the cluster.
+    pub(crate) refresh: Notify,
+}
+
+impl Shared {
+    /// Ends all sessions at once; returns how many.
+    pub(crate) fn cut_off(&self) -> usize {
+        let sessions = std::mem::take(&mut *self.sessions.lock());
+        sessions.values().for_each(|(_, task)| task.abort());
+        sessions.len()
+    }
+
+    /// Opens and closes listeners as brokers come and go.
+    pub(crate) fn apply(&self, change: &Change) {
+        match change {
+            Change::Added(broker, endpoint) => {
+                tracing::info!(target: "ottla.gateway", broker, %endpoint, "the broker joined the cluster");
+            }
+            Change::Moved { broker, from, to } => {
+                tracing::info!(target: "ottla.gateway", broker, %from, %to, "the broker has another address");
+            }
+            Change::Removed(broker) => {
+                tracing::info!(target: "ottla.gateway", broker, "the broker left the cluster");
+                self.listeners.close(*broker);
+            }
+        }
+    }
+
+    /// Connects to the broker, or to any broker of the cluster.
+    pub(crate) async fn connect(&self, broker: Option<i32>) -> Result<Box<dyn Stream>, Error> {
+        let known = self.brokers.all();
+        let mut candidates: Vec<Endpoint> = match broker {
+            Some(id) => known.get(&id).cloned().into_iter().collect(),
+            None => known.into_values().collect(),
+        };
+        // Bootstrap connections take the brokers in turn.
+        let turn = self.next_turn.fetch_add(1, Ordering::Relaxed);
+        let first = turn % candidates.len().max(1);
+        candidates.rotate_left(first);
+        if broker.is_none() {
+            candidates.extend(self.client.servers().iter().cloned());
+        }
+        // One that does not respond leaves time for the others.
+        let share = self.limits.setup / u32::try_from(candidates.len()).unwrap_or(u32::MAX).max(1);
+        let mut failure = Error::new(Kind::Connection, "the broker is not in the cluster");
+        for endpoint in &candidates {
+            let deadline = Some(Instant::now() + share);
+            match connect_transport(endpoint, &self.settings, &self.environment, deadline).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => failure = error,
+            }
+        }
+        self.refresh.notify_one();
+        Err(failure)
+    }
+}
