@@ -1,4 +1,4 @@
-"""The gate compiles no crate twice: its extension and the Rust tests want the same of those they share.
+"""The gate compiles no crate twice: its extension and the Rust tests want the same features.
 
 A feature that a test program adds to a dependency changes all crates above it. The engine would be
 compiled again, which takes half a minute.
