@@ -68,7 +68,7 @@ test-python: $(QUICK) .venv/dev.stamp console-assets browser shells ## tier 3: P
 
 test-broker: $(QUICK) .venv/dev.stamp jars console-assets browser ## tier 4: three real brokers, security, older Kafka
 	$(STEP) 'pytest on real brokers'
-	@$(PYTEST_TIER) test-broker --numprocesses=2 --dist=loadscope -m 'cluster and not deep' tests/cluster tests/security tests/compat
+	@$(PYTEST_TIER) test-broker --numprocesses=3 --dist=loadscope -m 'cluster and not deep' tests/cluster tests/security tests/compat
 
 test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared with Spark's own source
 	$(STEP) 'pytest in Spark'
