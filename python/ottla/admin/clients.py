@@ -16,6 +16,7 @@ from ottla.admin.blocking.group_offsets import GroupOffsetCalls
 from ottla.admin.blocking.groups import GroupCalls
 from ottla.admin.blocking.log_dirs import LogDirCalls
 from ottla.admin.blocking.offsets import OffsetCalls
+from ottla.admin.blocking.open_transactions import OpenTransactionCalls
 from ottla.admin.blocking.quorum import QuorumCalls
 from ottla.admin.blocking.quotas import QuotaCalls
 from ottla.admin.blocking.reassignments import ReassignmentCalls
@@ -46,6 +47,7 @@ class Admin(
     UserCalls,
     QuotaCalls,
     DelegationTokenCalls,
+    OpenTransactionCalls,
     TransactionCalls,
     _core.Admin,
 ):
