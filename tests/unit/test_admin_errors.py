@@ -8,9 +8,9 @@ from ottla.admin.items import error_of
 from ottla.error_code import ErrorCode
 
 
-def message(code: ErrorCode, api: str, resource: str = "", **context: str) -> str:
+def message(code: ErrorCode, api: str, resource: str = "", topic: str | None = None) -> str:
     """Return the message of an error."""
-    error = error_of({"error_code": int(code)}, api=api, resource=resource, **context)
+    error = error_of({"error_code": int(code)}, api=api, resource=resource, topic=topic)
     assert error is not None
     return str(error)
 
