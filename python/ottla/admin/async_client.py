@@ -55,7 +55,8 @@ class AsyncAdmin(
     """``Admin`` for asyncio.
 
     Use it in an ``async with`` block, or ``close()`` it. Creating it does not connect it: the
-    block, ``connect()`` or the first call does.
+    block, ``connect()`` or the first call does. With ``bootstrap.controllers``, it talks to KRaft
+    controllers, as ``Admin`` does.
 
     Args:
         bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose connections

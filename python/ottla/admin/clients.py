@@ -59,6 +59,10 @@ class Admin(
     item's error in the place of its result. With ``dry_run=True``, a call that changes something
     returns a ``Plan`` of what it would change.
 
+    With ``bootstrap.controllers`` (KIP-919, Kafka 3.7), it talks to KRaft controllers in place of
+    brokers: the quorum, features, ACLs, and configurations can be described and changed while no
+    broker runs. What controllers do not serve, such as topics and groups, is a ``BrokerError``.
+
     Args:
         bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
         config: configuration by Kafka's dotted names. Keyword arguments are the same names with
