@@ -33,7 +33,9 @@ def endpoint(host: str, *steps: Step, view: View | None = VIEW) -> Endpoint:
 
 def facts(server: Endpoint, **more: object) -> Facts:
     """The facts about one bootstrap controller."""
-    base = Facts("SASL_SSL", (server,), cluster=server.working and VIEW, has_controllers=True)
+    base = Facts(
+        "SASL_SSL", (server,), cluster=VIEW if server.working else None, has_controllers=True
+    )
     return dataclasses.replace(base, **more)  # type: ignore[arg-type]
 
 
