@@ -208,13 +208,14 @@ def scan_async(
     Raises:
         ConfigError: an argument or a configuration key is invalid.
     """
+    scanning.refuse_other_clients(bootstrap, AsyncClient)
     if isinstance(bootstrap, AsyncClient):
         if config or kwargs:
             raise ConfigError("a scan on an AsyncClient takes its configuration from it")
         client, own_client = bootstrap, None
     else:
         client = own_client = AsyncClient(bootstrap, config, timeout=timeout, **kwargs)
-    wanted = list(dict.fromkeys([topics] if isinstance(topics, str) else names("topics", topics)))
+    wanted = scanning.topic_list(topics)
     indexes = None if partitions is None else integers("partitions", partitions)
     columns = names("columns", columns)
     # The core sees these when the scan starts: too late to show the call that passed them.
