@@ -52,7 +52,8 @@ def _load_uuid(value: Any) -> Any:
 
 
 def _load_float(value: Any) -> Any:
-    if type(value) is not int:
+    # Fields and items that are floats do not get here, but values of unions and whole values do.
+    if type(value) not in (float, int):
         raise expected("float", value)
     return float(value)
 
