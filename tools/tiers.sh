@@ -34,6 +34,7 @@ for tier in "$@"; do
   printf '\n######## %s\n' "$tier"
   began=$SECONDS
   if [[ $tier != "$1" && -n $downloads ]]; then
+    if kill -0 "$downloads" 2>/dev/null; then echo "waiting for downloads, whose log is $fetched"; fi
     wait "$downloads" || echo 'some downloads failed: this tier or a later one repeats them'
     cat "$fetched"
     downloads=
