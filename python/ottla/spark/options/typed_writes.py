@@ -9,6 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ottla.errors import ConfigError
+from ottla.spark.options.column_options import (
+    parse_choice,
+    parse_format,
+    parse_message,
+    parse_schema,
+    parse_validate,
+)
 from ottla.spark.options.option_values import parse_bool, parse_text
 from ottla.spark.options.schema_references import parse_references
 from ottla.spark.options.typed_columns import (
@@ -19,10 +26,6 @@ from ottla.spark.options.typed_columns import (
     TypedColumn,
     TypedColumns,
     check_any_format,
-    parse_choice,
-    parse_format,
-    parse_message,
-    parse_schema,
     registry_config,
     with_limits,
 )
@@ -35,6 +38,7 @@ _SUFFIXES = (
     "subjectStrategy",
     "message",
     "wireFormat",
+    "validate",
     "schemaIdSerializer",
     "register",
 )
@@ -92,6 +96,7 @@ def _parse_column(
         subject_strategy=strategy,
         message=parse_message(values, column, format_name),
         wire_format=wire_format,
+        validates=parse_validate(values, column, format_name),
         registers=registers,
         schema_id_serializer=serializer,
         registry=registry,
