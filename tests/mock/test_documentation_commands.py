@@ -89,8 +89,8 @@ def is_secured(line: str) -> bool:
 
 
 def needs_kafka(line: str) -> bool:
-    """Whether the line needs a quorum that can change, which the mock does not have."""
-    return "-voter" in line
+    """Whether the line needs controllers, or a quorum that can change, which the mock has not."""
+    return "-voter" in line or "--bootstrap-controller" in line
 
 
 def runs(line: str) -> bool:

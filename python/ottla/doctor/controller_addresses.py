@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ottla.admin import Admin
+    from ottla import Client
 
 CONTROLLERS = "bootstrap.controllers"
 _NAMES = (CONTROLLERS, CONTROLLERS.replace(".", "_"))
@@ -31,15 +31,16 @@ class ControllerAddresses:
     config: Mapping[str, Any]
     more: Mapping[str, Any]
 
-    def admin(self, addresses: Sequence[str]) -> Admin:
-        """Return an admin client that connects to some controllers with its first call.
+    def client(self, addresses: Sequence[str]) -> Client:
+        """Return a client that connects to some controllers when it is used.
 
         Raises:
             KafkaError: there is none with this configuration.
         """
-        from ottla.admin import Admin
+        from ottla import Client
 
-        return Admin({**self.config, CONTROLLERS: ",".join(addresses)}, connect=False, **self.more)
+        config = {**self.config, CONTROLLERS: ",".join(addresses)}
+        return Client(config, connect=False, **self.more)
 
 
 def controllers_in(

@@ -25,6 +25,7 @@ from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
 
 if TYPE_CHECKING:
+    from ottla import Client
     from ottla.doctor.controller_addresses import ControllerAddresses
 
 T = TypeVar("T")
@@ -60,6 +61,8 @@ class ControllerChecks:
         self._deadline = self._started + timeout
         self._step_timeout = timeout / _STEPS
         self._on_step = on_step
+        # The seconds of the latest login at each controller, by id.
+        self._logins: dict[int, float] = {}
 
     def run(self) -> Facts:
         """Run the checks."""
@@ -97,19 +100,27 @@ class ControllerChecks:
         async def run(call: Call) -> T:
             return await operation(call)
 
+        from ottla.admin import Admin
+
         self._report(target, check, "started")
         started = time.monotonic()
-        steps = [Step("SASL", 0.0)] if protocol.startswith("SASL") else []
         result: T | None = None
-        try:
-            with self._given.admin(addresses) as admin:
+        logins: dict[int | None, float] = {}
+        with self._given.client(addresses) as client:
+            try:
                 seconds = min(self._left(), self._step_timeout)
-                result = admin._run("diagnosing controllers", seconds, run)  # noqa: SLF001
-            steps.append(Step(check, time.monotonic() - started))
-        except KafkaError as error:
-            failed = step_of(error, check, time.monotonic() - started)
-            steps = [failed] if failed.check == "SASL" else [*steps, failed]
-        last = steps[-1]
+                with Admin(client) as admin:
+                    result = admin._run("diagnosing controllers", seconds, run)  # noqa: SLF001
+                last = Step(check, time.monotonic() - started)
+            except KafkaError as error:
+                last = step_of(error, check, time.monotonic() - started)
+            if protocol.startswith("SASL"):
+                logins = _logins(client)
+        took = logins.pop(None, 0.0)
+        last = dataclasses.replace(last, seconds=max(0.0, last.seconds - took))
+        steps = [Step("SASL", took)] if protocol.startswith("SASL") else []
+        steps = [last] if last.check == "SASL" else [*steps, last]
+        self._logins |= {each: seconds for each, seconds in logins.items() if each is not None}
         state = "passed" if last.ok else "failed"
         self._report(target, check, state, last.message or "", last.seconds)
         return steps, result
@@ -183,7 +194,8 @@ class ControllerChecks:
         found: dict[int, tuple[list[Step], View | None]] = {}
         for each, response in zip(asked, responses, strict=True):
             last = identity_step(each, response, seconds)
-            sasl = [Step("SASL", 0.0)] if protocol.startswith("SASL") else []
+            took = self._logins.get(each, 0.0)
+            sasl = [Step("SASL", took)] if protocol.startswith("SASL") else []
             if last is None:
                 # The principal may not ask.
                 found[each] = sasl, view
@@ -200,6 +212,16 @@ class ControllerChecks:
             phase = {"DescribeQuorum": "Controllers", "Identity": "Advertised"}.get(check, check)
             values = {"phase": phase, "target": target, "check": check, "state": state}
             self._on_step(DiagnosisStep(**values, message=message, seconds=seconds))  # type: ignore[arg-type]
+
+
+def _logins(client: Client) -> dict[int | None, float]:
+    """Return the seconds of the logins by the id of the controller; under None the longest."""
+    found: dict[int | None, float] = {}
+    for status in client.connections():
+        for phase, seconds in status.phases:
+            if phase == "SASL":
+                found[status.broker] = seconds
+    return {**found, None: max(found.values(), default=0.0)}
 
 
 async def _describe(call: Call) -> ClusterDescription:

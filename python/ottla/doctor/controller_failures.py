@@ -32,6 +32,9 @@ def step_of(error: KafkaError, check: str, seconds: float) -> Step:
         if code == known or known.name in message:
             check = "SASL" if known != ErrorCode.MISMATCHED_ENDPOINT_TYPE else check
             return Step(check, seconds, reason, message, known.name)
+    if check == "Metadata" and ErrorCode.CLUSTER_AUTHORIZATION_FAILED.name in message:
+        code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return Step(check, seconds, "not_authorized", message, code.name)
     check = "SASL" if phase == "SASL" else check
     if isinstance(error, TimeoutError):
         return Step(check, seconds, "timed_out", message)

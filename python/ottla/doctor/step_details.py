@@ -32,7 +32,7 @@ def _detail(step: Step, address: Address) -> str:
         return f"{release}{counted(len(address.apis), 'API')}"
     if step.check == "TLS" and address.tls is not None:
         return _tls(address.tls)
-    if step.check == "SASL":
+    if step.check == "SASL" and address.mechanisms:
         return f"offered: {', '.join(address.mechanisms)}"
     if step.check == "Metadata" and address.view is not None:
         return counted(len(address.view.brokers), kind_of_node(address))

@@ -15,7 +15,7 @@ from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 
 # These name brokers and controllers as what they are.
-_EXACT = {"broker_port", "controller_port", "no_quorum", "controller_behind"}
+_EXACT = {"broker_port", "controller_port", "not_authorized", "no_quorum", "controller_behind"}
 # Notes about what producers and consumers of a cluster need.
 _OF_CLIENTS = {"numeric_addresses", "only_from_here"}
 _WORDS = (
