@@ -23,6 +23,9 @@ ifdef CI
 export CARGO_INCREMENTAL := 0
 endif
 export OTTLA_ORACLE_DIR := $(CURDIR)/.ottla-build/oracle
+# Images of containers often set it. Without the files, every worker of pytest compiles every test, and every
+# command line that a test starts compiles ottla.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Extra arguments: make pytest ARGS='tests/mock -k fetch', make test-rust CARGO_TEST_ARGS='-p ottla-client'
 ARGS ?=
@@ -210,6 +213,7 @@ site: $(QUICK) .venv/dev.stamp ## the documentation site, in .ottla-build/site
 clean: ## remove everything that this Makefile creates
 	@rm -rf .venv .ottla-build target rust/fuzz/target .pytest_cache .mypy_cache .ruff_cache
 	@rm -f python/ottla/_core.*.so
+	@find python tests benches tools -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/build.stamp: requirements/build.txt tools/venv.sh
 	@tools/prerequisites.sh build

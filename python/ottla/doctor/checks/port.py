@@ -52,7 +52,18 @@ _FAILURES: Mapping[str, tuple[str, str, str]] = {
         "is the port of a KRaft controller, not of a broker",
         (
             "use the address of a broker's listener: controllers do not serve clients "
-            "(controller.listener.names names their listeners)"
+            "(controller.listener.names names their listeners); to check or manage the controllers "
+            "themselves, set bootstrap.controllers to this address, or give it as "
+            "--bootstrap-controller"
+        ),
+    ),
+    "broker_port": (
+        "Metadata",
+        "is the port of a broker, not of a KRaft controller",
+        (
+            "to check or manage the controllers, use the address of a listener that "
+            "controller.listener.names names; for this broker, set bootstrap.servers to its "
+            "address, without bootstrap.controllers and --bootstrap-controller"
         ),
     ),
     "mechanism": (

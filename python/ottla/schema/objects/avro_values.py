@@ -20,6 +20,7 @@ from ottla.schema.objects.shapes import (
     LiteralShape,
     MapShape,
     RecordShape,
+    RecursiveShape,
     Scalar,
     Shape,
     UnionShape,
@@ -36,6 +37,7 @@ from ottla.schema.objects.value_functions import (
     map_function,
     record_dumper,
     record_loader,
+    recursive_function,
     scalar_function,
 )
 
@@ -78,6 +80,8 @@ def loader(shape: Shape) -> Function:
             (each, _field(ordered(each.shape, each.default)[0], loader)) for each in shape.fields
         ]
         return record_loader(shape, fields)
+    if isinstance(shape, RecursiveShape):
+        return recursive_function(shape, loader)
     return scalar_function(class_of(shape) or object)
 
 
@@ -108,6 +112,8 @@ def dumper(shape: Shape) -> Function:
             (each, _field(ordered(each.shape, each.default)[0], dumper)) for each in shape.fields
         ]
         return record_dumper(shape, fields)
+    if isinstance(shape, RecursiveShape):
+        return recursive_function(shape, dumper)
     raise AssertionError(shape)
 
 

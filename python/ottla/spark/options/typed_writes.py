@@ -67,13 +67,7 @@ def _parse_column(
         return None
     schema = parse_schema(values, f"{column}.schema")
     wire_format = parse_choice(values, f"{column}.wireFormat", WIRE_FORMATS, "confluent")
-    serializer = parse_choice(
-        values, f"{column}.schemaIdSerializer", SCHEMA_ID_SERIALIZERS, SCHEMA_ID_SERIALIZERS[0]
-    )
-    if serializer == "header" and wire_format != "confluent":
-        raise ConfigError(
-            f"option {column}.schemaIdSerializer=header needs {column}.wireFormat=confluent"
-        )
+    serializer = _parse_id_serializer(column, values, wire_format)
     registers = parse_bool(values, f"{column}.register", default=False)
     if registers and (not isinstance(schema, str) or wire_format == "none"):
         raise ConfigError(
@@ -86,6 +80,12 @@ def _parse_column(
             f"schema, and {column}.wireFormat=none to write no ids of schemas"
         )
     subject = parse_text(values, f"{column}.subject")
+    if subject is not None and wire_format == "none" and isinstance(schema, str):
+        # A given schema is written with the id that it has in the subject.
+        raise ConfigError(
+            f"option {column}.subject has no effect with {column}.schema and "
+            f"{column}.wireFormat=none"
+        )
     strategy = _parse_strategy(column, values, schema, subject, wire_format)
     return TypedColumn(
         column=column,
@@ -101,6 +101,18 @@ def _parse_column(
         schema_id_serializer=serializer,
         registry=registry,
     )
+
+
+def _parse_id_serializer(column: str, values: Mapping[str, str], wire_format: str) -> str:
+    name = f"{column}.schemaIdSerializer"
+    serializer = parse_choice(values, name, SCHEMA_ID_SERIALIZERS, SCHEMA_ID_SERIALIZERS[0])
+    # Other wire formats have a place of their own for the id, or none.
+    if wire_format != "confluent" and parse_text(values, name) is not None:
+        raise ConfigError(
+            f"option {name}={serializer} needs {column}.wireFormat=confluent: it has no effect "
+            f"with {wire_format}"
+        )
+    return serializer
 
 
 def _parse_strategy(
