@@ -131,6 +131,16 @@ def test_the_option_is_for_json_and_a_boolean(parse: Any) -> None:
             parse({**options, **more})
 
 
+@pytest.mark.parametrize("text", ["orders.avsc", "@orders.json", "-1", "id bigint"])
+@pytest.mark.parametrize("parse", [parse_batch_options, parse_write_options])
+def test_a_schema_that_is_none_names_the_option(parse: Any, text: str) -> None:
+    """It was an error of a JSON parser, which named no option."""
+    options = {**BASE, **WITHOUT_IDS, "value.schema": text}
+    options["subscribe" if parse is parse_batch_options else "topic"] = "t"
+    with pytest.raises(ConfigError, match=r"option value\.schema='.*expected latest, an id, or"):
+        parse(options)
+
+
 def test_a_schema_that_cannot_be_validated_with_fails_the_plan() -> None:
     elsewhere = json.dumps({**json.loads(ORDER), "not": {"$ref": "http://no.test/x"}})
     with pytest.raises(SchemaError, match="cannot be validated with"):

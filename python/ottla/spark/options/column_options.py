@@ -12,6 +12,8 @@ from ottla.errors import ConfigError
 from ottla.spark.options.option_values import invalid_value, parse_bool, parse_text
 
 FORMATS = ("avro", "protobuf", "json")
+WRITTEN = "written"
+"""In place of a schema: the one that each record was written with, which Spark cannot have."""
 _LATEST = "latest"
 
 
@@ -49,7 +51,16 @@ def parse_schema(values: Mapping[str, str], name: str) -> str | int | None:
     text = parse_text(values, name)
     if text is None or text.lower() == _LATEST:
         return None
-    return int(text) if text.isdecimal() else text
+    if text.isdecimal():
+        return int(text)
+    # Each schema has one of these, and the name of a file has none.
+    is_word = text.lower() in ("true", "false", WRITTEN)
+    if not is_word and not any(mark in text for mark in '{["='):
+        raise ConfigError(
+            f"option {name}={text[:80]!r}: expected latest, an id, or the text of a schema; read a "
+            "file with open(path).read()"
+        )
+    return text
 
 
 def parse_validate(values: Mapping[str, str], column: str, format_name: str) -> bool:

@@ -14,6 +14,7 @@ from ottla._core import check_schema_limits, schema_limit_rows
 from ottla.errors import ConfigError
 from ottla.spark.options.column_options import (
     FORMATS,
+    WRITTEN,
     parse_choice,
     parse_format,
     parse_message,
@@ -53,8 +54,6 @@ TYPED_OPTION_NAMES = (
     *LIMIT_OPTION_NAMES,
     *(f"{column}.{suffix}" for column in ("key", "value") for suffix in _SUFFIXES),
 )
-
-_WRITTEN = "written"
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,7 @@ def _parse_column(
     if format_name is None:
         return None
     schema = parse_schema(values, f"{column}.schema")
-    if isinstance(schema, str) and schema.lower() == _WRITTEN:
+    if isinstance(schema, str) and schema.lower() == WRITTEN:
         raise ConfigError(
             f"option {column}.schema=written: a column of Spark has one type, and the records of "
             "a topic with several types have none in common. Read them to a union of the types "
