@@ -11,13 +11,16 @@ use std::time::Duration;
 use ottla_client::environment::Stream;
 use ottla_client::{Endpoint, Error};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::addresses::Routing;
+use crate::connection_counts::Excess;
 use crate::listeners::bind;
 use crate::rewrite::AddressBook;
-use crate::session::{self, SessionStatus};
+use crate::sasl::{self, Guard, OpenError};
+use crate::session::{self, SessionEnd, SessionStart, SessionStatus};
 use crate::shared::Shared;
+use crate::warnings::Condition;
 
 /// The pause after a failure to accept, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -31,7 +34,7 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>, broker: O
         match listener.accept().await {
             Ok((stream, peer)) => start_session(stream, peer, &shared, broker),
             Err(error) => {
-                tracing::warn!(target: "ottla.gateway", %error, "a connection cannot be accepted");
+                shared.warnings.report(Condition::Accept, &error);
                 sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -39,10 +42,16 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>, broker: O
 }
 
 fn start_session(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, broker: Option<i32>) {
-    let Ok(permit) = Arc::clone(&shared.connections).try_acquire_owned() else {
-        let max = shared.limits.connections;
-        tracing::warn!(target: "ottla.gateway", %peer, max, "too many connections: this one is closed");
-        return;
+    let counted = match shared.connections.add(peer.ip()) {
+        Ok(counted) => counted,
+        Err(Excess::All(max)) => {
+            return shared.warnings.report(Condition::TooMany, &format_args!("{peer}, more than {max}"));
+        }
+        Err(Excess::Address(max)) => {
+            return shared
+                .warnings
+                .report(Condition::TooManyFromOne, &format_args!("{peer}, more than {max}"));
+        }
     };
     let id = shared.next_session.fetch_add(1, Ordering::Relaxed);
     let status = Arc::new(SessionStatus::new(id, peer, broker));
@@ -51,7 +60,7 @@ fn start_session(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, brok
     let running = Arc::clone(shared);
     let in_session = Arc::clone(&status);
     let task = tokio::spawn(async move {
-        let _permit = permit;
+        let _counted = counted;
         let _entry = Entry { shared: Arc::clone(&running), id };
         serve(stream, &running, broker, &in_session).await;
     });
@@ -72,26 +81,42 @@ impl Drop for Entry {
 
 async fn serve(stream: TcpStream, shared: &Arc<Shared>, broker: Option<i32>, status: &Arc<SessionStatus>) {
     let mut draining = shared.draining.subscribe();
+    let begun = Instant::now();
     let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
     let connected = tokio::select! {
         connected = connecting => connected,
         // Nothing is in flight.
         _ = draining.wait_for(|draining| *draining) => return,
     };
-    let (client, connected) = match connected {
+    let Opened { client, broker: connected, guard } = match connected {
         Ok(Ok(opened)) => opened,
         Ok(Err(error)) => {
+            match &error {
+                SetupError::Login(OpenError::Refused) => {
+                    shared.warnings.report(Condition::Refused, &status.peer());
+                }
+                SetupError::Login(OpenError::Broker(error)) | SetupError::Broker(error) => {
+                    shared.warnings.report(Condition::Broker, error);
+                }
+                SetupError::Tls(_) | SetupError::Login(_) => {}
+            }
             tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %error, "the connection is closed");
             return;
         }
         Err(_) => {
-            tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), "the connection was not set up in time");
+            shared.warnings.report(Condition::TooSlow, &status.peer());
             return;
         }
     };
     let mut book = Book(shared);
-    let end =
-        session::run(client, connected, &shared.limits, &shared.pool, status, &mut book, draining).await;
+    let start = SessionStart { guard, first_request_by: begun + shared.limits.setup, draining };
+    let end = session::run(client, connected, &shared.limits, &shared.pool, status, &mut book, start).await;
+    match &end {
+        SessionEnd::NoRequest => shared.warnings.report(Condition::TooSlow, &status.peer()),
+        SessionEnd::Refused => shared.warnings.report(Condition::Refused, &status.peer()),
+        SessionEnd::Login(error) => shared.warnings.report(Condition::Broker, error),
+        _ => {}
+    }
     tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %end, "the session ended");
 }
 
@@ -102,6 +127,16 @@ enum SetupError {
     Tls(io::Error),
     #[error("the broker cannot be reached: {0}")]
     Broker(Error),
+    #[error(transparent)]
+    Login(#[from] OpenError),
+}
+
+/// Both sides of a session.
+struct Opened {
+    client: Box<dyn Stream>,
+    broker: Box<dyn Stream>,
+    /// The client's login, unless SASL passes through.
+    guard: Option<Guard>,
 }
 
 impl Shared {
@@ -111,12 +146,12 @@ impl Shared {
         stream: TcpStream,
         broker: Option<i32>,
         status: &SessionStatus,
-    ) -> Result<(Box<dyn Stream>, Box<dyn Stream>), SetupError> {
+    ) -> Result<Opened, SetupError> {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(target: "ottla.gateway", %error, "a socket has no TCP_NODELAY");
         }
         let client: Box<dyn Stream> = Box::new(stream);
-        let (client, broker) = match &self.tls {
+        let (mut client, broker) = match &self.tls {
             None => (client, broker),
             Some(tls) => {
                 let accepted = tls.accept(client).await.map_err(SetupError::Tls)?;
@@ -125,8 +160,12 @@ impl Shared {
             }
         };
         status.set_broker(broker);
-        let connected = self.connect(broker).await.map_err(SetupError::Broker)?;
-        Ok((client, connected))
+        if let Some(logins) = &self.logins {
+            let (broker, guard) = sasl::open(&mut client, self, logins, broker, status).await?;
+            return Ok(Opened { client, broker, guard: Some(guard) });
+        }
+        let broker = self.connect(broker).await.map_err(SetupError::Broker)?;
+        Ok(Opened { client, broker, guard: None })
     }
 }
 

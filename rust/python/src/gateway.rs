@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_gateway::addresses::Routing;
-use ottla_gateway::{Gateway as Core, GatewayConfig, Limits, SessionInfo, TlsConfig};
+use ottla_gateway::{Gateway as Core, GatewayConfig, Limits, SaslConfig, SessionInfo, TlsConfig};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
@@ -35,7 +36,7 @@ impl Gateway {
 #[pymethods]
 impl Gateway {
     #[new]
-    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false))]
+    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -47,6 +48,10 @@ impl Gateway {
         server_name: Option<String>,
         tls: Option<&Bound<'_, PyAny>>,
         client_auth: bool,
+        users: Option<PathBuf>,
+        allow_plaintext_passwords: bool,
+        #[pyo3(from_py_with = number::timeout)] reauthenticate: Option<f64>,
+        limits: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (cluster, environment) = config::config(py, None, Some(config), None)?;
         let (host, port) = listen;
@@ -66,8 +71,11 @@ impl Gateway {
         let files = tls.map(|tls| config::config(py, None, Some(tls), None)).transpose()?;
         let tls = files.map(|(files, _)| TlsConfig { files, client_auth });
         let listen = SocketAddr::new(ip, port);
-        let limits = Limits::default();
-        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, limits };
+        let lifetime =
+            reauthenticate.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+        let sasl = users.map(|users| SaslConfig { users, allow_plaintext_passwords, lifetime });
+        let limits = limits.map_or_else(|| Ok(Limits::default()), read_limits)?;
+        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, limits };
         let core = wait(py, Core::start(config, environment))?;
         let core = core.map_err(|error| errors::config(py, error.to_string()))?;
         Ok(Self { core: Mutex::new(Some(ProcessLocal::new(Arc::new(core)))) })
@@ -110,6 +118,20 @@ impl Gateway {
         let _entered = runtime.enter();
         wait(py, async move { core.drain(timeout).await })
     }
+}
+
+/// The limits by name; those that are absent have their defaults.
+fn read_limits(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
+    let mut limits = Limits::default();
+    for (name, value) in given {
+        match name.extract::<String>()?.as_str() {
+            "connections" => limits.connections = value.extract()?,
+            "connections_per_address" => limits.connections_per_address = value.extract()?,
+            "setup" => limits.setup = seconds(Some(value.extract()?), limits.setup)?,
+            other => return Err(errors::config(given.py(), format!("limits: there is no {other}"))),
+        }
+    }
+    Ok(limits)
 }
 
 fn session_dict<'py>(py: Python<'py>, session: &SessionInfo) -> PyResult<Bound<'py, PyDict>> {

@@ -36,6 +36,7 @@ pub(super) async fn pump(
                 session.status.responded(&pending);
             })
         };
+        session.room.notify_one();
         let progress = match progress {
             Ok(progress) => progress,
             Err(violation) => return SessionEnd::BrokerViolation(violation),

@@ -112,7 +112,7 @@ impl SessionStatus {
         self.received.load(Ordering::Relaxed).wrapping_add(self.sent.load(Ordering::Relaxed))
     }
 
-    pub(super) fn requested(&self, head: &RequestHead<'_>) {
+    pub(crate) fn requested(&self, head: &RequestHead<'_>) {
         let mut requests = self.requests.lock();
         let client_id = head.client_id.unwrap_or_default();
         let client_id = &client_id[..client_id.len().min(CLIENT_ID_MAX)];
@@ -125,7 +125,7 @@ impl SessionStatus {
         }
     }
 
-    pub(super) fn responded(&self, pending: &PendingResponse) {
+    pub(crate) fn responded(&self, pending: &PendingResponse) {
         let mut requests = self.requests.lock();
         let count = requests.by_api.entry(pending.api).or_default();
         count.responses += 1;
