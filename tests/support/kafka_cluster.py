@@ -242,7 +242,7 @@ class KafkaCluster(KafkaAdmin):
     def run_tool(self, main: str, *arguments: str, stdin: str = "", timeout: float = 240) -> str:
         """Run a Java command of kafka-tools, such as org.apache.kafka.tools.TopicCommand."""
         done = subprocess.run(
-            self._tool(main, *arguments),
+            self.tool(main, *arguments),
             input=stdin,
             capture_output=True,
             text=True,
@@ -256,15 +256,17 @@ class KafkaCluster(KafkaAdmin):
     def start_tool(self, main: str, *arguments: str) -> subprocess.Popen[str]:
         """Start a Java command that runs until it is terminated; its output is a pipe."""
         return subprocess.Popen(
-            self._tool(main, *arguments),
+            self.tool(main, *arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
         )
 
-    def _tool(self, main: str, *arguments: str) -> list[str]:
-        quiet = ["-Dottla.log.target=SYSTEM_ERR", "-Dottla.log.level=error", "-Xmx256m"]
+    def tool(self, main: str, *arguments: str) -> list[str]:
+        """Return the command line of a Java command of kafka-tools."""
+        target = "System.err" if self.release in _LOG4J_1_RELEASES else "SYSTEM_ERR"
+        quiet = [f"-Dottla.log.target={target}", "-Dottla.log.level=error", "-Xmx256m"]
         return [java(), *quiet, "-XX:TieredStopAtLevel=1", *self._jvm(), main, *arguments]
 
     def __enter__(self) -> KafkaCluster:

@@ -14,12 +14,15 @@ from pathlib import Path
 
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
+# Ports that follow each other come from rows of their own, above the single ports.
+_ROW, _ROWS = 16, 64
+
 _returned: set[int] = set()
 
 
 def free_ports(count: int) -> list[int]:
     """Return `count` distinct free ports that no earlier call returned."""
-    ceiling = int(_EPHEMERAL.read_text().split()[0]) if _EPHEMERAL.exists() else 49152
+    ceiling = _first_of_rows()
     low = min(20000, ceiling // 2)
     ports = _share_of_worker(range(low, ceiling))
     found: list[int] = []
@@ -30,6 +33,27 @@ def free_ports(count: int) -> list[int]:
             _returned.update(found)
             return found
     raise OSError(f"found only {len(found)} of {count} free ports in {low}-{ceiling}")
+
+
+def free_ports_in_a_row(count: int) -> int:
+    """Return the first of up to 16 free ports that follow each other; none was returned before."""
+    first = _first_of_rows()
+    rows = _share_of_worker(range(_ROWS))
+    for row in random.SystemRandom().sample(rows, k=len(rows)):
+        ports = range(first + row * _ROW, first + row * _ROW + count)
+        if not _returned.intersection(ports) and all(map(_is_free, ports)):
+            _returned.update(ports)
+            return ports[0]
+    raise OSError(f"found no {count} free ports in a row from {first}")
+
+
+def _ceiling() -> int:
+    return int(_EPHEMERAL.read_text().split()[0]) if _EPHEMERAL.exists() else 49152
+
+
+def _first_of_rows() -> int:
+    """Return the end of the single ports, where the rows begin."""
+    return _ceiling() - _ROW * _ROWS
 
 
 def _share_of_worker(ports: range) -> range:

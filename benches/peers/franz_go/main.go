@@ -1,10 +1,12 @@
-// franz_go runs one call of franz-go once, with default options, for benches/peers.
+// franz_go runs one call of franz-go once, with default options, for benches/peers and tests/gateway.
 //
 //	franz_go produce BOOTSTRAP WARM_TOPIC TOPIC BYTES RECORDS CODEC
 //	franz_go consume BOOTSTRAP TOPIC PARTITIONS RECORDS BYTES
 //	franz_go age     BOOTSTRAP TOPIC PARTITIONS WARM_SECONDS SECONDS WORK_MS
 //	franz_go latency one-by-one|acknowledged|end-to-end BOOTSTRAP TOPIC BYTES WARM COUNT NANOSECONDS
 //	franz_go transactions BOOTSTRAP TOPIC ID BYTES RECORDS WARM COUNT
+//	franz_go write   BOOTSTRAP TOPIC
+//	franz_go read    BOOTSTRAP TOPIC GROUP RECORDS
 //
 // The last line of standard output is the result as JSON. A run that fails prints the reason on
 // standard error and exits with 1.
@@ -37,6 +39,8 @@ var commands = map[string]command{
 
 	"latency":      {7, latency},
 	"transactions": {7, transactions},
+	"write":        {2, writeLines},
+	"read":         {4, readLines},
 }
 
 // runResult is the result of produce and consume.
@@ -61,7 +65,7 @@ func main() {
 
 func runCommand(arguments []string) error {
 	if len(arguments) == 0 {
-		return fmt.Errorf("expected a command: produce, consume, age, latency or transactions")
+		return fmt.Errorf("expected a command: produce, consume, age, latency, transactions, write or read")
 	}
 	command, known := commands[arguments[0]]
 	if !known || len(arguments)-1 != command.arguments {

@@ -15,10 +15,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::addresses::Routing;
 use crate::connection_counts::Excess;
+use crate::events::{Event, EventKind};
 use crate::listeners::bind;
 use crate::rewrite::AddressBook;
 use crate::sasl::{self, Guard, OpenError};
-use crate::session::{self, SessionEnd, SessionStart, SessionStatus};
+use crate::session::{Session, SessionEnd, SessionStart, SessionStatus};
 use crate::shared::Shared;
 use crate::warnings::Condition;
 
@@ -44,80 +45,107 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>, broker: O
 fn start_session(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, broker: Option<i32>) {
     let counted = match shared.connections.add(peer.ip()) {
         Ok(counted) => counted,
-        Err(Excess::All(max)) => {
-            return shared.warnings.report(Condition::TooMany, &format_args!("{peer}, more than {max}"));
-        }
-        Err(Excess::Address(max)) => {
-            return shared
-                .warnings
-                .report(Condition::TooManyFromOne, &format_args!("{peer}, more than {max}"));
+        Err(excess) => {
+            let (condition, max) = match excess {
+                Excess::All(max) => (Condition::TooMany, max),
+                Excess::Address(max) => (Condition::TooManyFromOne, max),
+            };
+            shared.warnings.report(condition, &format_args!("{peer}, more than {max}"));
+            shared.sessions.refuse();
+            shared.events.push(Event { peer: Some(peer), ..Event::new(EventKind::Refused) });
+            return;
         }
     };
     let id = shared.next_session.fetch_add(1, Ordering::Relaxed);
     let status = Arc::new(SessionStatus::new(id, peer, broker));
-    // Locked until the session is in the table, from which it removes itself at its end.
-    let mut sessions = shared.sessions.lock();
     let running = Arc::clone(shared);
     let in_session = Arc::clone(&status);
-    let task = tokio::spawn(async move {
-        let _counted = counted;
-        let _entry = Entry { shared: Arc::clone(&running), id };
-        serve(stream, &running, broker, &in_session).await;
+    shared.sessions.add(status, || {
+        let serving = async move {
+            let _counted = counted;
+            let end = "its task failed".to_owned();
+            let mut entry = Entry { shared: Arc::clone(&running), id, end };
+            entry.end = serve(stream, &running, broker, &in_session).await;
+        };
+        tokio::spawn(serving).abort_handle()
     });
-    sessions.insert(id, (status, task.abort_handle()));
 }
 
 /// Removes a session from the table, however it ends.
 struct Entry {
     shared: Arc<Shared>,
     id: u64,
+    /// Why the session ended.
+    end: String,
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.shared.sessions.lock().remove(&self.id);
+        self.shared.sessions.remove(self.id, std::mem::take(&mut self.end));
     }
 }
 
-async fn serve(stream: TcpStream, shared: &Arc<Shared>, broker: Option<i32>, status: &Arc<SessionStatus>) {
+/// Serves a connection, and returns why it has ended.
+async fn serve(
+    stream: TcpStream,
+    shared: &Arc<Shared>,
+    broker: Option<i32>,
+    status: &Arc<SessionStatus>,
+) -> String {
     let mut draining = shared.draining.subscribe();
     let begun = Instant::now();
     let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
     let connected = tokio::select! {
         connected = connecting => connected,
         // Nothing is in flight.
-        _ = draining.wait_for(|draining| *draining) => return,
+        _ = draining.wait_for(|draining| *draining) => return SessionEnd::Drained.to_string(),
     };
-    let Opened { client, broker: connected, guard } = match connected {
-        Ok(Ok(opened)) => opened,
+    let (end, is_failure) = match connected {
+        Ok(Ok(Opened { client, broker, guard })) => {
+            let Shared { limits, pool, events, .. } = &**shared;
+            let session = Session::new(limits, pool, status, events, draining);
+            let start = SessionStart { guard, first_request_by: begun + limits.setup };
+            let end = session.run(client, broker, &mut Book(shared), start).await;
+            warn_of_end(shared, status, &end);
+            (end.to_string(), end.is_failure())
+        }
         Ok(Err(error)) => {
-            match &error {
-                SetupError::Login(OpenError::Refused) => {
-                    shared.warnings.report(Condition::Refused, &status.peer());
-                }
-                SetupError::Login(OpenError::Broker(error)) | SetupError::Broker(error) => {
-                    shared.warnings.report(Condition::Broker, error);
-                }
-                SetupError::Tls(_) | SetupError::Login(_) => {}
-            }
-            tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %error, "the connection is closed");
-            return;
+            warn_of_setup(shared, status, &error);
+            (error.to_string(), true)
         }
         Err(_) => {
             shared.warnings.report(Condition::TooSlow, &status.peer());
-            return;
+            ("the connection was not set up in time".to_owned(), true)
         }
     };
-    let mut book = Book(shared);
-    let start = SessionStart { guard, first_request_by: begun + shared.limits.setup, draining };
-    let end = session::run(client, connected, &shared.limits, &shared.pool, status, &mut book, start).await;
-    match &end {
+    tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), end, "the session ended");
+    if is_failure {
+        shared.events.push(Event::of(EventKind::ConnectionFailed, status).detail(&end));
+    }
+    end
+}
+
+/// Warns of a connection that was not set up.
+fn warn_of_setup(shared: &Shared, status: &SessionStatus, error: &SetupError) {
+    match error {
+        SetupError::Login(OpenError::Refused) => {
+            shared.warnings.report(Condition::Refused, &status.peer());
+        }
+        SetupError::Login(OpenError::Broker(error)) | SetupError::Broker(error) => {
+            shared.warnings.report(Condition::Broker, error);
+        }
+        SetupError::Tls(_) | SetupError::Login(_) => {}
+    }
+}
+
+/// Warns of a session that has ended for the want of a request or a login.
+fn warn_of_end(shared: &Shared, status: &SessionStatus, end: &SessionEnd) {
+    match end {
         SessionEnd::NoRequest => shared.warnings.report(Condition::TooSlow, &status.peer()),
         SessionEnd::Refused => shared.warnings.report(Condition::Refused, &status.peer()),
         SessionEnd::Login(error) => shared.warnings.report(Condition::Broker, error),
         _ => {}
     }
-    tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %end, "the session ended");
 }
 
 /// Why a connection was not set up.
@@ -151,15 +179,16 @@ impl Shared {
             tracing::debug!(target: "ottla.gateway", %error, "a socket has no TCP_NODELAY");
         }
         let client: Box<dyn Stream> = Box::new(stream);
-        let (mut client, broker) = match &self.tls {
-            None => (client, broker),
+        let (mut client, broker, subject) = match &self.tls {
+            None => (client, broker, None),
             Some(tls) => {
                 let accepted = tls.accept(client).await.map_err(SetupError::Tls)?;
                 let named = accepted.server_name.and_then(|name| self.addresses.broker_of(&name));
-                (accepted.stream, broker.or(named))
+                let subject = accepted.certificate.map(|certificate| certificate.subject);
+                (accepted.stream, broker.or(named), subject)
             }
         };
-        status.set_broker(broker);
+        status.set_identity(broker, subject);
         if let Some(logins) = &self.logins {
             let (broker, guard) = sasl::open(&mut client, self, logins, broker, status).await?;
             return Ok(Opened { client, broker, guard: Some(guard) });

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use ottla_client::Error;
 use ottla_client::connection::setup::ConnectionSetup;
 use ottla_client::environment::Stream;
+use ottla_protocol::header::LENGTH_PREFIX;
 use ottla_protocol::messages::api_versions::ApiVersionsResponse;
 use ottla_protocol::{ApiKey, ErrorCode, header};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -25,6 +26,9 @@ use crate::shared::Shared;
 use crate::stream::{
     FRAME_MAX_BEFORE_LOGIN, LENGTH_MIN, PendingResponse, RequestHead, Source, Violation, read_head,
 };
+
+/// The length of a correlation id.
+const CORRELATION_ID: usize = 4;
 
 /// Why a client was not logged in, or has no broker.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +64,9 @@ pub(crate) async fn open(
         if !login.allows(api, Instant::now()) {
             return Err(Violation::BeforeLogin(api.name()).into());
         }
-        status.requested(&head);
-        let pending =
-            PendingResponse { api, version, correlation_id, since: Instant::now(), source: Source::Broker };
+        let now = Instant::now();
+        status.requested(&head, now);
+        let pending = PendingResponse { api, version, correlation_id, since: now, source: Source::Broker };
         if api == ApiKey::ApiVersions {
             let response = match version > supported_versions(api).1 {
                 true => unsupported_version(correlation_id)?,
@@ -77,13 +81,14 @@ pub(crate) async fn open(
                 }
             };
             send(client, &response).await?;
-            status.responded(&pending);
+            status.responded(&pending, body_of(&response), Instant::now());
             continue;
         }
         let request = LoginRequest::read(&head)?;
         let handled = request.handle(logins, &mut login).await?;
         if handled.is_refused {
             send(client, &handled.response).await?;
+            status.responded(&pending, body_of(&handled.response), Instant::now());
             return Err(OpenError::Refused);
         }
         let opened = match login.user().filter(|_| handled.is_complete) {
@@ -99,7 +104,7 @@ pub(crate) async fn open(
             }
         };
         send(client, &handled.response).await?;
-        status.responded(&pending);
+        status.responded(&pending, body_of(&handled.response), Instant::now());
         if let Some((stream, upstream)) = opened {
             return Ok((stream, Guard::new(Arc::clone(logins), login, upstream)));
         }
@@ -121,6 +126,11 @@ async fn read_frame(client: &mut Box<dyn Stream>) -> Result<Vec<u8>, OpenError> 
         true => Ok(frame),
         false => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
     }
+}
+
+/// What follows the correlation id of a frame.
+fn body_of(frame: &[u8]) -> &[u8] {
+    frame.get(LENGTH_PREFIX + CORRELATION_ID..).unwrap_or_default()
 }
 
 async fn send(client: &mut Box<dyn Stream>, response: &[u8]) -> io::Result<()> {

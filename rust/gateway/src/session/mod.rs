@@ -7,14 +7,17 @@
 //! nothing moves for `Limits::idle` ends.
 
 mod buffers;
+mod coordinated;
+mod counts;
+mod login;
 mod requests;
 mod responses;
+mod role;
 mod status;
 
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
@@ -29,10 +32,14 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
 pub(crate) use buffers::BufferPool;
+pub use coordinated::Coordinated;
+pub use counts::{ApiCount, Counts};
 pub(crate) use requests::unsupported_version;
+pub use role::Role;
 pub(crate) use status::SessionStatus;
-pub use status::{ApiCount, SessionInfo};
+pub use status::{LastError, SessionInfo};
 
+use crate::events::Events;
 use crate::limits::Limits;
 use crate::rewrite::AddressBook;
 use crate::sasl::Guard;
@@ -76,11 +83,28 @@ pub(crate) enum SessionEnd {
     BrokerViolation(Violation),
 }
 
+impl SessionEnd {
+    /// Whether someone should know of it.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::Idle(_)
+                | Self::Broker(_)
+                | Self::NoRequest
+                | Self::Refused
+                | Self::Login(_)
+                | Self::ClientViolation(_)
+                | Self::BrokerViolation(_)
+        )
+    }
+}
+
 /// What both directions of a session share.
 pub(crate) struct Session<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) pool: &'a BufferPool,
     pub(crate) status: &'a SessionStatus,
+    pub(crate) events: &'a Events,
     in_flight: Mutex<InFlight>,
     /// Whether a part of a response waits to be sent.
     responding: AtomicBool,
@@ -97,43 +121,6 @@ pub(crate) struct SessionStart {
     pub(crate) guard: Option<Guard>,
     /// When the first request must be whole.
     pub(crate) first_request_by: Instant,
-    /// Whether the gateway stops.
-    pub(crate) draining: watch::Receiver<bool>,
-}
-
-/// Runs a session until it ends.
-pub(crate) async fn run(
-    client: Box<dyn Stream>,
-    broker: Box<dyn Stream>,
-    limits: &Limits,
-    pool: &BufferPool,
-    status: &Arc<SessionStatus>,
-    book: &mut (dyn AddressBook + Send),
-    start: SessionStart,
-) -> SessionEnd {
-    let in_flight = Mutex::new(InFlight::new(limits.in_flight));
-    let session = Session {
-        limits,
-        pool,
-        status,
-        in_flight,
-        responding: AtomicBool::new(false),
-        draining: start.draining,
-        room: Notify::new(),
-        // A client that has logged in has sent several.
-        has_request: AtomicBool::new(start.guard.is_some()),
-    };
-    let (mut from_client, mut to_client) = tokio::io::split(client);
-    let (mut from_broker, mut to_broker) = tokio::io::split(broker);
-    let end = {
-        let requests = requests::pump(&session, &mut from_client, &mut to_broker, start.guard);
-        let responses = responses::pump(&session, &mut from_broker, &mut to_client, book);
-        first_end(&session, start.first_request_by, pin!(requests), pin!(responses)).await
-    };
-    // What was sent must arrive, which TLS and half-closed peers may delay.
-    let closing = async { _ = tokio::join!(to_client.shutdown(), to_broker.shutdown()) };
-    _ = timeout(limits.closing, closing).await;
-    end
 }
 
 /// Polls both directions until the session ends. The end of the requests ends the session only if no response follows.
@@ -190,7 +177,53 @@ async fn first_end(
     .await
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    /// A session in which nothing has happened.
+    pub(crate) fn new(
+        limits: &'a Limits,
+        pool: &'a BufferPool,
+        status: &'a SessionStatus,
+        events: &'a Events,
+        draining: watch::Receiver<bool>,
+    ) -> Self {
+        let in_flight = Mutex::new(InFlight::new(limits.in_flight));
+        Self {
+            limits,
+            pool,
+            status,
+            events,
+            in_flight,
+            responding: AtomicBool::new(false),
+            draining,
+            room: Notify::new(),
+            has_request: AtomicBool::new(false),
+        }
+    }
+
+    /// Passes on requests and responses until the session ends.
+    pub(crate) async fn run(
+        &self,
+        client: Box<dyn Stream>,
+        broker: Box<dyn Stream>,
+        book: &mut (dyn AddressBook + Send),
+        start: SessionStart,
+    ) -> SessionEnd {
+        self.status.connected();
+        // A client that has logged in has sent several.
+        self.has_request.store(start.guard.is_some(), Ordering::Relaxed);
+        let (mut from_client, mut to_client) = tokio::io::split(client);
+        let (mut from_broker, mut to_broker) = tokio::io::split(broker);
+        let end = {
+            let requests = requests::pump(self, &mut from_client, &mut to_broker, start.guard);
+            let responses = responses::pump(self, &mut from_broker, &mut to_client, book);
+            first_end(self, start.first_request_by, pin!(requests), pin!(responses)).await
+        };
+        // What was sent must arrive, which TLS and half-closed peers may delay.
+        let closing = async { _ = tokio::join!(to_client.shutdown(), to_broker.shutdown()) };
+        _ = timeout(self.limits.closing, closing).await;
+        end
+    }
+
     /// Whether the client has the responses to all requests.
     fn is_answered(&self) -> bool {
         self.in_flight.lock().is_empty() && !self.responding.load(Ordering::Relaxed)

@@ -86,7 +86,9 @@ fn judge(
         Some(Ruling::Wait) => return Ok(Verdict::Wait),
         Some(Ruling::Answer(frame)) => Some(frame),
     };
-    session.status.requested(head);
+    if let Some(named) = session.status.requested(head, now) {
+        session.events.coordinates(session.status, named);
+    }
     let verdict = if answer.is_some() { Verdict::Discard } else { Verdict::Pass };
     if head.expects_response || answer.is_some() {
         session.in_flight.lock().push(PendingResponse {

@@ -7,6 +7,7 @@ mod closing;
 mod limits;
 mod login_bytes;
 mod logins;
+mod seeing;
 mod server_names;
 mod support;
 mod topology;

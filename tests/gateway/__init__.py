@@ -1,0 +1,1 @@
+"""Clients of all kinds behind a gateway, on real brokers that they cannot reach themselves."""
