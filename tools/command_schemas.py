@@ -43,6 +43,7 @@ from ottla.cli.dead_letters.listing import LetterGroup
 from ottla.cli.doctor import DoctorReport
 from ottla.cli.features import FeaturesDescriptionDocument
 from ottla.cli.gateway import GatewayAddresses
+from ottla.cli.gateway_users import GatewayUser
 from ottla.cli.groups.all_lags import GroupLag
 from ottla.cli.groups.lag import NamedGroupLag
 from ottla.cli.groups.offsets import GroupOffsets
@@ -101,6 +102,7 @@ DOCUMENTS: dict[str, Any] = {
     "configs diff": ConfigsDiffDocument,
     "console": ConsoleAddress,
     "gateway": GatewayAddresses,
+    "gateway-users": GatewayUser,
     "consume": JsonRecord,
     "dead-letters list": list[LetterGroup],
     "doctor": DoctorReport,

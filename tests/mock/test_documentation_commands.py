@@ -40,6 +40,8 @@ LINES = [
 COMMANDS = [(snippet, line) for snippet, line in LINES if line.startswith("ottla ")]
 # The one of the documentation.
 TOKEN = "bLvCGj8iQFSM4WPUZ0wVxA"
+# Of a gateway's users file, with keys of zeros.
+CREDENTIAL = f"salt=c2FsdA==,stored_key={'A' * 43}=,server_key={'A' * 43}=,iterations=4096"
 SERVER = Authority("documentation").issue("gateway", ["*.kafka.example.com"])
 LAST_ARGUMENT = re.compile(r"[|<>]")
 # Built once: every worker of pytest parses every line to collect the tests.
@@ -123,6 +125,7 @@ def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
         "b.png": "image b",
         "client.properties": f"bootstrap.servers={mock_cluster.bootstrap}\n",
         "password.txt": "a password\n",
+        "users.ini": f"[alice]\nSCRAM-SHA-256 = {CREDENTIAL}\n",
         "chain.pem": SERVER.certificate,
         "key.pem": SERVER.key(),
         "bin/ottla": f'#!/bin/sh\nexec "{sys.executable}" -m ottla "$@"\n',

@@ -109,7 +109,8 @@ def test_status_and_access_log_of_the_command(mock_cluster: MockCluster, tmp_pat
     command = [sys.executable, "-m", "ottla", "gateway", mock_cluster.bootstrap, *options, "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY) as process:
         assert process.stdout is not None
-        addresses = json.loads(process.stdout.readline())
+        # The document has a line for each field, and ends with its bracket.
+        addresses = json.loads("".join([*iter(process.stdout.readline, "}\n"), "}"]))
         status = addresses["status"]
         with ottla.Producer(addresses["bootstrap"], config={"client.id": "billing"}) as producer:
             producer.send("t", value=b"1").result()

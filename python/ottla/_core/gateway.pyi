@@ -1,6 +1,7 @@
 """The gateway behind ``ottla.testing.Gateway`` and ``ottla gateway``."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, final
 
 @final
@@ -18,6 +19,10 @@ class Gateway:
         server_name: str | None = None,
         tls: Mapping[str, Any] | None = None,
         client_auth: bool = False,
+        users: Path | None = None,
+        allow_plaintext_passwords: bool = False,
+        reauthenticate: float | None = None,
+        limits: dict[str, Any] | None = None,
     ) -> Gateway: ...
     @property
     def bootstrap(self) -> str:

@@ -44,6 +44,7 @@ _COMMANDS = {
     "watch": "watch",
     "console": "ottla.console.command",
     "gateway": "gateway",
+    "gateway-users": "gateway_users",
     "topics": "topics",
     "groups": "groups",
     "offsets": "offsets",

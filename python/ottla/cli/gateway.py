@@ -35,6 +35,7 @@ _INTERVAL = 0.2
 _PORT_COUNT = 100
 _PORT_MAX = 65_535
 _BROKER_MAX = 2**31 - 1
+_COUNT_END = 2**32
 # What no host name has: clients would take a part of it for a port or a scheme.
 _NOT_IN_HOST = re.compile(r"[\s:/@,\[\]]")
 
@@ -125,6 +126,44 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         help="require a certificate of clients: a PEM file with the authorities",
     )
     parser.add_argument(
+        "--users",
+        type=Path,
+        metavar="FILE",
+        help="let clients log in to the gateway, with PLAIN or SCRAM and the users of this file "
+        "(see 'ottla gateway-users'), and log in to the brokers with the credentials of -X or "
+        "those of the user in the file. It is read again when it changes. Without it, clients log "
+        "in to the brokers",
+    )
+    parser.add_argument(
+        "--allow-plaintext-passwords",
+        action="store_true",
+        help="offer PLAIN also without TLS, where others can read the passwords",
+    )
+    parser.add_argument(
+        "--reauthenticate",
+        type=seconds(1),
+        metavar="SECONDS",
+        help="how long a login lasts; clients renew theirs before (as long as the connection)",
+    )
+    parser.add_argument(
+        "--connections",
+        type=_count,
+        metavar="N",
+        help="the connections of clients at one time (10000)",
+    )
+    parser.add_argument(
+        "--connections-per-address",
+        type=_count,
+        metavar="N",
+        help="the connections from one address at one time (as many as there may be)",
+    )
+    parser.add_argument(
+        "--setup-timeout",
+        type=seconds(0.001),
+        metavar="SECONDS",
+        help="how long a client may take for TLS, login and its first request (30)",
+    )
+    parser.add_argument(
         "--drain",
         type=seconds(0),
         default=30.0,
@@ -166,6 +205,10 @@ def run(arguments: argparse.Namespace) -> int:
         server_name=arguments.sni,
         tls=_tls(arguments),
         client_auth=arguments.client_ca is not None,
+        users=_users(arguments),
+        allow_plaintext_passwords=arguments.allow_plaintext_passwords,
+        reauthenticate=arguments.reauthenticate,
+        limits=_limits(arguments),
     )
     with ExitStack() as shown:
         # The log gets those connections, too, that end because the gateway does.
@@ -267,6 +310,32 @@ def _broker(text: str) -> int:
     if not text.isdecimal() or int(text) > _BROKER_MAX:
         raise argparse.ArgumentTypeError(f"expected the id of a broker, 0 or more, got {text!r}")
     return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < _COUNT_END:
+        raise argparse.ArgumentTypeError(f"expected a number of connections, 1 or more: {text!r}")
+    return int(text)
+
+
+def _users(arguments: argparse.Namespace) -> Path | None:
+    """Return the file of users, after checking the options that need it."""
+    users: Path | None = arguments.users
+    if users is None:
+        for option in ("allow_plaintext_passwords", "reauthenticate"):
+            if getattr(arguments, option):
+                name = option.replace("_", "-")
+                raise ConfigError(f"--{name} is about logins at the gateway: give --users FILE")
+    return users
+
+
+def _limits(arguments: argparse.Namespace) -> dict[str, Any]:
+    limits = {
+        "connections": arguments.connections,
+        "connections_per_address": arguments.connections_per_address,
+        "setup": arguments.setup_timeout,
+    }
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 def _host(text: str) -> str:

@@ -6,13 +6,11 @@ Invariant: a password is never an argument, since other users of the machine cou
 from __future__ import annotations
 
 import argparse
-import getpass
-import sys
-from pathlib import Path
 from typing import TypedDict
 
-from ottla._internal.text import counted, reason
+from ottla._internal.text import counted
 from ottla.admin import DeletePassword, ScramCredential, SetPassword
+from ottla.cli.passwords import add_password_file, read_password
 from ottla.cli.resources import (
     Subcommands,
     add_dry_run,
@@ -69,9 +67,7 @@ def _add_set(subcommands: Subcommands) -> None:
         details="The password is asked for, or read from the first line of a file.",
     )
     parser.add_argument("name", metavar="USER", help="the name of the user")
-    parser.add_argument(
-        "--password-file", type=Path, metavar="FILE", help="a file with the password; - for stdin"
-    )
+    add_password_file(parser)
     parser.add_argument(
         "--mechanism", choices=_MECHANISMS, default=_MECHANISMS[1], help="(SCRAM-SHA-512)"
     )
@@ -116,7 +112,7 @@ def _table(found: dict[str, list[ScramCredential]]) -> Table:
 
 def run_set(arguments: argparse.Namespace) -> int:
     """Set a password; return the exit code."""
-    password = _password(arguments)
+    password = read_password(arguments.name, arguments.password_file)
     secret = SetPassword(password, arguments.mechanism, arguments.iterations)
     alterations = {arguments.name: [secret]}
     with admin(arguments) as client:
@@ -125,31 +121,6 @@ def run_set(arguments: argparse.Namespace) -> int:
             return 0
         changed = client.alter_user_scram_credentials(alterations, errors="return")
     return report(changed, "set the password of", of=f" ({arguments.mechanism})", noun="user")
-
-
-def _password(arguments: argparse.Namespace) -> str:
-    file: Path | None = arguments.password_file
-    if file is None:
-        if not sys.stdin.isatty():
-            raise ConfigError(
-                "no terminal to ask for the password: give --password-file (- is stdin)"
-            )
-        password = getpass.getpass(f"New password of {arguments.name}: ")
-        if getpass.getpass("The same again: ") != password:
-            raise ConfigError("the passwords differ: nothing was changed")
-    elif str(file) == "-":
-        try:
-            password = sys.stdin.buffer.readline().decode().rstrip("\r\n")
-        except UnicodeDecodeError:
-            raise ConfigError("--password-file -: the password is not UTF-8") from None
-    else:
-        try:
-            password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"--password-file {file}: {reason(error)}") from None
-    if not password:
-        raise ConfigError("the password is empty: nothing was changed")
-    return password
 
 
 def run_delete(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ use ottla_client::Config;
 
 use crate::addresses::Routing;
 use crate::limits::Limits;
+use crate::sasl::SaslConfig;
 
 /// The settings of a gateway.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct GatewayConfig {
     /// TLS towards clients: the certificate and the key are in the keys `ssl.keystore.*` or `ssl.certificate.location`
     /// and `ssl.key.location`, the authorities for clients' certificates in `ssl.truststore.*`. Plaintext if `None`.
     pub tls: Option<TlsConfig>,
+    /// How clients log in to the gateway. SASL passes through if `None`.
+    pub sasl: Option<SaslConfig>,
     /// How much of the gateway a client may use.
     pub limits: Limits,
 }

@@ -14,20 +14,23 @@ use ottla_client::environment::Environment;
 use ottla_client::security::TlsServer;
 use ottla_client::{Client, Endpoint, Error};
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use crate::addresses::{AddressError, Addresses, Routing};
 use crate::brokers::Brokers;
 use crate::config::GatewayConfig;
+use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, Events};
 use crate::follow;
 use crate::listeners::{Listeners, bind};
+use crate::sasl::Logins;
 use crate::serving::accept;
 use crate::session::{BufferPool, SessionInfo};
 use crate::sessions::{EndedSession, Sessions, Totals};
 use crate::shared::Shared;
+use crate::warnings::{self, Warnings};
 
 /// Why a gateway cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +79,9 @@ impl Gateway {
         if tls.is_none() && matches!(addresses.routing(), Routing::ServerName { .. }) {
             return Err(GatewayError::ServerNameWithoutTls);
         }
+        // What stays on this machine nobody else reads.
+        let has_privacy = tls.is_some() || address.ip().is_loopback();
+        let logins = config.sasl.map(|sasl| Logins::new(&sasl, &config.cluster, has_privacy)).transpose()?;
         let client = Client::new(config.cluster, environment.clone())?;
         let shared = Arc::new(Shared {
             addresses,
@@ -85,8 +91,13 @@ impl Gateway {
             listen: address,
             settings,
             tls,
+            logins: logins.map(Arc::new),
             environment,
-            connections: Arc::new(Semaphore::new(config.limits.connections.min(Semaphore::MAX_PERMITS))),
+            connections: Arc::new(ConnectionCounts::new(
+                config.limits.connections,
+                config.limits.connections_per_address,
+            )),
+            warnings: Warnings::default(),
             limits: config.limits,
             pool: BufferPool::default(),
             sessions: Sessions::default(),
@@ -100,6 +111,7 @@ impl Gateway {
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&shared), None));
         tasks.spawn(follow::follow(Arc::clone(&shared)));
+        tasks.spawn(warnings::watch(Arc::clone(&shared)));
         Ok(Self { shared, address, tasks: Mutex::new(tasks) })
     }
 

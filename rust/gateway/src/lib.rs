@@ -5,8 +5,10 @@
 //! - [`addresses`]: the addresses of the brokers, by port or by server name.
 //! - `brokers`, `follow`, `listeners`: the brokers of the cluster, and a listener for each.
 //! - `serving`, `shared`: from an accepted connection to the end of its session, and what sessions share.
+//! - `connection_counts`, `warnings`: limits on what strangers can use, and what is said about it.
 //! - `sessions`, `events`: the open sessions and what the ended ones did; what happened lately.
 //! - `session`: one client connection and its connection to a broker.
+//! - `sasl`: clients that log in to the gateway, and the gateway that logs in to brokers for them.
 //! - `stream`: the bytes of a session as frames. `rewrite`: the parts of responses that contain addresses.
 //!
 //! Invariant: what is not an address passes through with the bytes of the peer, and is never gathered in memory.
@@ -14,21 +16,25 @@
 pub mod addresses;
 mod brokers;
 mod config;
+mod connection_counts;
 mod events;
 mod follow;
 mod gateway;
 mod limits;
 mod listeners;
 mod rewrite;
+mod sasl;
 mod serving;
 mod session;
 mod sessions;
 mod shared;
 mod stream;
+mod warnings;
 
 pub use config::{GatewayConfig, TlsConfig};
 pub use events::{Event, EventKind};
 pub use gateway::{Gateway, GatewayError};
 pub use limits::Limits;
+pub use sasl::SaslConfig;
 pub use session::{ApiCount, Coordinated, Counts, LastError, Role, SessionInfo};
 pub use sessions::{EndedSession, Totals};

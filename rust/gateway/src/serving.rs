@@ -11,14 +11,17 @@ use std::time::Duration;
 use ottla_client::environment::Stream;
 use ottla_client::{Endpoint, Error};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::addresses::Routing;
+use crate::connection_counts::Excess;
 use crate::events::{Event, EventKind};
 use crate::listeners::bind;
 use crate::rewrite::AddressBook;
-use crate::session::{Session, SessionEnd, SessionStatus};
+use crate::sasl::{self, Guard, OpenError};
+use crate::session::{Session, SessionEnd, SessionStart, SessionStatus};
 use crate::shared::Shared;
+use crate::warnings::Condition;
 
 /// The pause after a failure to accept, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -32,7 +35,7 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>, broker: O
         match listener.accept().await {
             Ok((stream, peer)) => start_session(stream, peer, &shared, broker),
             Err(error) => {
-                tracing::warn!(target: "ottla.gateway", %error, "a connection cannot be accepted");
+                shared.warnings.report(Condition::Accept, &error);
                 sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -40,12 +43,18 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>, broker: O
 }
 
 fn start_session(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, broker: Option<i32>) {
-    let Ok(permit) = Arc::clone(&shared.connections).try_acquire_owned() else {
-        let max = shared.limits.connections;
-        tracing::warn!(target: "ottla.gateway", %peer, max, "too many connections: this one is closed");
-        shared.sessions.refuse();
-        shared.events.push(Event { peer: Some(peer), ..Event::new(EventKind::Refused) });
-        return;
+    let counted = match shared.connections.add(peer.ip()) {
+        Ok(counted) => counted,
+        Err(excess) => {
+            let (condition, max) = match excess {
+                Excess::All(max) => (Condition::TooMany, max),
+                Excess::Address(max) => (Condition::TooManyFromOne, max),
+            };
+            shared.warnings.report(condition, &format_args!("{peer}, more than {max}"));
+            shared.sessions.refuse();
+            shared.events.push(Event { peer: Some(peer), ..Event::new(EventKind::Refused) });
+            return;
+        }
     };
     let id = shared.next_session.fetch_add(1, Ordering::Relaxed);
     let status = Arc::new(SessionStatus::new(id, peer, broker));
@@ -53,7 +62,7 @@ fn start_session(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, brok
     let in_session = Arc::clone(&status);
     shared.sessions.add(status, || {
         let serving = async move {
-            let _permit = permit;
+            let _counted = counted;
             let end = "its task failed".to_owned();
             let mut entry = Entry { shared: Arc::clone(&running), id, end };
             entry.end = serve(stream, &running, broker, &in_session).await;
@@ -84,6 +93,7 @@ async fn serve(
     status: &Arc<SessionStatus>,
 ) -> String {
     let mut draining = shared.draining.subscribe();
+    let begun = Instant::now();
     let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
     let connected = tokio::select! {
         connected = connecting => connected,
@@ -91,20 +101,51 @@ async fn serve(
         _ = draining.wait_for(|draining| *draining) => return SessionEnd::Drained.to_string(),
     };
     let (end, is_failure) = match connected {
-        Ok(Ok((client, connected))) => {
+        Ok(Ok(Opened { client, broker, guard })) => {
             let Shared { limits, pool, events, .. } = &**shared;
             let session = Session::new(limits, pool, status, events, draining);
-            let end = session.run(client, connected, &mut Book(shared)).await;
+            let start = SessionStart { guard, first_request_by: begun + limits.setup };
+            let end = session.run(client, broker, &mut Book(shared), start).await;
+            warn_of_end(shared, status, &end);
             (end.to_string(), end.is_failure())
         }
-        Ok(Err(error)) => (error.to_string(), true),
-        Err(_) => ("the connection was not set up in time".to_owned(), true),
+        Ok(Err(error)) => {
+            warn_of_setup(shared, status, &error);
+            (error.to_string(), true)
+        }
+        Err(_) => {
+            shared.warnings.report(Condition::TooSlow, &status.peer());
+            ("the connection was not set up in time".to_owned(), true)
+        }
     };
     tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), end, "the session ended");
     if is_failure {
         shared.events.push(Event::of(EventKind::ConnectionFailed, status).detail(&end));
     }
     end
+}
+
+/// Warns of a connection that was not set up.
+fn warn_of_setup(shared: &Shared, status: &SessionStatus, error: &SetupError) {
+    match error {
+        SetupError::Login(OpenError::Refused) => {
+            shared.warnings.report(Condition::Refused, &status.peer());
+        }
+        SetupError::Login(OpenError::Broker(error)) | SetupError::Broker(error) => {
+            shared.warnings.report(Condition::Broker, error);
+        }
+        SetupError::Tls(_) | SetupError::Login(_) => {}
+    }
+}
+
+/// Warns of a session that has ended for the want of a request or a login.
+fn warn_of_end(shared: &Shared, status: &SessionStatus, end: &SessionEnd) {
+    match end {
+        SessionEnd::NoRequest => shared.warnings.report(Condition::TooSlow, &status.peer()),
+        SessionEnd::Refused => shared.warnings.report(Condition::Refused, &status.peer()),
+        SessionEnd::Login(error) => shared.warnings.report(Condition::Broker, error),
+        _ => {}
+    }
 }
 
 /// Why a connection was not set up.
@@ -114,6 +155,16 @@ enum SetupError {
     Tls(io::Error),
     #[error("the broker cannot be reached: {0}")]
     Broker(Error),
+    #[error(transparent)]
+    Login(#[from] OpenError),
+}
+
+/// Both sides of a session.
+struct Opened {
+    client: Box<dyn Stream>,
+    broker: Box<dyn Stream>,
+    /// The client's login, unless SASL passes through.
+    guard: Option<Guard>,
 }
 
 impl Shared {
@@ -123,12 +174,12 @@ impl Shared {
         stream: TcpStream,
         broker: Option<i32>,
         status: &SessionStatus,
-    ) -> Result<(Box<dyn Stream>, Box<dyn Stream>), SetupError> {
+    ) -> Result<Opened, SetupError> {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(target: "ottla.gateway", %error, "a socket has no TCP_NODELAY");
         }
         let client: Box<dyn Stream> = Box::new(stream);
-        let (client, broker, subject) = match &self.tls {
+        let (mut client, broker, subject) = match &self.tls {
             None => (client, broker, None),
             Some(tls) => {
                 let accepted = tls.accept(client).await.map_err(SetupError::Tls)?;
@@ -138,8 +189,12 @@ impl Shared {
             }
         };
         status.set_identity(broker, subject);
-        let connected = self.connect(broker).await.map_err(SetupError::Broker)?;
-        Ok((client, connected))
+        if let Some(logins) = &self.logins {
+            let (broker, guard) = sasl::open(&mut client, self, logins, broker, status).await?;
+            return Ok(Opened { client, broker, guard: Some(guard) });
+        }
+        let broker = self.connect(broker).await.map_err(SetupError::Broker)?;
+        Ok(Opened { client, broker, guard: None })
     }
 }
 

@@ -5,21 +5,25 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use ottla_client::connection::{Settings, connect_transport};
-use ottla_client::environment::{Environment, Stream};
+use ottla_client::connection::setup::ConnectionSetup;
+use ottla_client::connection::{Settings, connect_transport, connect_unauthenticated};
+use ottla_client::environment::{BoxFuture, Environment, Stream};
 use ottla_client::security::TlsServer;
 use ottla_client::{Client, Endpoint, Error, Kind};
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::addresses::Addresses;
 use crate::brokers::{Brokers, Change};
+use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, EventKind, Events};
 use crate::limits::Limits;
 use crate::listeners::Listeners;
+use crate::sasl::Logins;
 use crate::session::BufferPool;
 use crate::sessions::Sessions;
+use crate::warnings::Warnings;
 
 /// What all sessions share.
 #[derive(Debug)]
@@ -31,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) listen: SocketAddr,
     pub(crate) settings: Settings,
     pub(crate) tls: Option<TlsServer>,
+    /// The logins of clients, unless SASL passes through.
+    pub(crate) logins: Option<Arc<Logins>>,
     pub(crate) environment: Environment,
     pub(crate) limits: Limits,
     pub(crate) pool: BufferPool,
@@ -40,7 +46,8 @@ pub(crate) struct Shared {
     pub(crate) without_address: Mutex<BTreeSet<i32>>,
     pub(crate) next_session: AtomicU64,
     pub(crate) next_turn: AtomicUsize,
-    pub(crate) connections: Arc<Semaphore>,
+    pub(crate) connections: Arc<ConnectionCounts>,
+    pub(crate) warnings: Warnings,
     pub(crate) draining: watch::Sender<bool>,
     /// Wakes the task that follows the cluster.
     pub(crate) refresh: Notify,
@@ -70,6 +77,33 @@ impl Shared {
 
     /// Connects to the broker, or to any broker of the cluster.
     pub(crate) async fn connect(&self, broker: Option<i32>) -> Result<Box<dyn Stream>, Error> {
+        self.try_brokers(broker, |endpoint, deadline| {
+            Box::pin(async move {
+                connect_transport(&endpoint, &self.settings, &self.environment, deadline).await
+            })
+        })
+        .await
+    }
+
+    /// As [`Shared::connect`], and asks for the broker's API versions.
+    pub(crate) async fn connect_unauthenticated(
+        &self,
+        broker: Option<i32>,
+    ) -> Result<ConnectionSetup, Error> {
+        self.try_brokers(broker, |endpoint, deadline| {
+            Box::pin(async move {
+                connect_unauthenticated(&endpoint, &self.settings, &self.environment, deadline).await
+            })
+        })
+        .await
+    }
+
+    /// Connects to the broker, or to the next broker of the cluster that accepts a connection.
+    async fn try_brokers<'a, T>(
+        &'a self,
+        broker: Option<i32>,
+        connect: impl Fn(Endpoint, Option<Instant>) -> BoxFuture<'a, Result<T, Error>>,
+    ) -> Result<T, Error> {
         let known = self.brokers.all();
         let mut candidates: Vec<Endpoint> = match broker {
             Some(id) => known.get(&id).cloned().into_iter().collect(),
@@ -85,10 +119,10 @@ impl Shared {
         // One that does not respond leaves time for the others.
         let share = self.limits.setup / u32::try_from(candidates.len()).unwrap_or(u32::MAX).max(1);
         let mut failure = Error::new(Kind::Connection, "the broker is not in the cluster");
-        for endpoint in &candidates {
+        for endpoint in candidates {
             let deadline = Some(Instant::now() + share);
-            match connect_transport(endpoint, &self.settings, &self.environment, deadline).await {
-                Ok(stream) => return Ok(stream),
+            match connect(endpoint, deadline).await {
+                Ok(connected) => return Ok(connected),
                 Err(error) => failure = error,
             }
         }

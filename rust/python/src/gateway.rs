@@ -2,13 +2,15 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use ottla_gateway::addresses::Routing;
 use ottla_gateway::{
-    Coordinated, Counts, Event, Gateway as Core, GatewayConfig, Limits, Role, SessionInfo, TlsConfig,
+    Coordinated, Counts, Event, Gateway as Core, GatewayConfig, Limits, Role, SaslConfig, SessionInfo,
+    TlsConfig,
 };
 use ottla_protocol::ErrorCode;
 use pyo3::prelude::*;
@@ -43,7 +45,7 @@ impl Gateway {
 #[pymethods]
 impl Gateway {
     #[new]
-    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false))]
+    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -55,6 +57,10 @@ impl Gateway {
         server_name: Option<String>,
         tls: Option<&Bound<'_, PyAny>>,
         client_auth: bool,
+        users: Option<PathBuf>,
+        allow_plaintext_passwords: bool,
+        #[pyo3(from_py_with = number::timeout)] reauthenticate: Option<f64>,
+        limits: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (cluster, environment) = config::config(py, None, Some(config), None)?;
         let (host, port) = listen;
@@ -74,8 +80,11 @@ impl Gateway {
         let files = tls.map(|tls| config::config(py, None, Some(tls), None)).transpose()?;
         let tls = files.map(|(files, _)| TlsConfig { files, client_auth });
         let listen = SocketAddr::new(ip, port);
-        let limits = Limits::default();
-        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, limits };
+        let lifetime =
+            reauthenticate.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+        let sasl = users.map(|users| SaslConfig { users, allow_plaintext_passwords, lifetime });
+        let limits = limits.map_or_else(|| Ok(Limits::default()), read_limits)?;
+        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, limits };
         let core = wait(py, Core::start(config, environment))?;
         let core = core.map_err(|error| errors::config(py, error.to_string()))?;
         let core = ProcessLocal::new(Arc::new(core));
@@ -151,6 +160,20 @@ impl Gateway {
         self.closed.store(true, Ordering::Release);
         cut_off
     }
+}
+
+/// The limits by name; those that are absent have their defaults.
+fn read_limits(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
+    let mut limits = Limits::default();
+    for (name, value) in given {
+        match name.extract::<String>()?.as_str() {
+            "connections" => limits.connections = value.extract()?,
+            "connections_per_address" => limits.connections_per_address = value.extract()?,
+            "setup" => limits.setup = seconds(Some(value.extract()?), limits.setup)?,
+            other => return Err(errors::config(given.py(), format!("limits: there is no {other}"))),
+        }
+    }
+    Ok(limits)
 }
 
 fn session_dict<'py>(py: Python<'py>, session: &SessionInfo) -> PyResult<Bound<'py, PyDict>> {

@@ -22,7 +22,7 @@ const MAX_STEPS: usize = 16;
 
 /// A connection that SASL requests are sent on: one being set up, or an open one reserved for the
 /// exchange.
-pub(super) trait SaslChannel {
+pub trait SaslChannel {
     /// The broker's address, for error messages.
     fn address(&self) -> &str;
     /// The broker's host name, as configured or advertised.
@@ -45,7 +45,10 @@ pub struct SaslInfo {
 }
 
 /// Authenticates with the configured mechanism.
-pub(super) async fn authenticate(
+///
+/// # Errors
+/// [`Kind::Authentication`] if the broker refuses the credentials or the mechanism; those of the channel.
+pub async fn authenticate(
     broker: &mut (impl SaslChannel + Send),
     sasl: &Sasl,
     environment: &Environment,

@@ -1,6 +1,7 @@
 //! Opens a connection: DNS → TCP → (proxy →) TLS → ApiVersions → SASL → ready.
 //!
-//! The phases themselves are in `setup.rs`. [`connect_transport`] stops before ApiVersions. This file tries each address of the host within its share of
+//! The phases themselves are in `setup.rs`. [`connect_transport`] stops before ApiVersions,
+//! [`connect_unauthenticated`] after it. This file tries each address of the host within its share of
 //! the time. Every error names the phase, the address and the cause.
 
 use std::future::Future;
@@ -59,6 +60,21 @@ pub async fn connect_transport(
 ) -> Result<Box<dyn Stream>> {
     try_addresses(endpoint, settings, environment, deadline, async |attempt: Attempt<'_>| {
         attempt.transport().await?.into_stream()
+    })
+    .await
+}
+
+/// Connects as [`connect`] does, but only up to the response to ApiVersions: for credentials that are not known yet.
+pub async fn connect_unauthenticated(
+    endpoint: &Endpoint,
+    settings: &Settings,
+    environment: &Environment,
+    deadline: Option<Instant>,
+) -> Result<ConnectionSetup> {
+    try_addresses(endpoint, settings, environment, deadline, async |attempt: Attempt<'_>| {
+        let mut setup = attempt.transport().await?;
+        attempt.phase(Phase::ApiVersions, true, setup.api_versions()).await?;
+        Ok(setup)
     })
     .await
 }

@@ -41,10 +41,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until};
 
-pub use authenticate::SaslInfo;
+pub use authenticate::{SaslChannel, SaslInfo, authenticate};
 pub(crate) use finalized_features::FinalizedFeatures;
 pub(crate) use handshake::establish;
-pub use handshake::{connect, connect_transport};
+pub use handshake::{connect, connect_transport, connect_unauthenticated};
 pub(crate) use pool::SupportingConnection;
 pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;

@@ -25,7 +25,7 @@ use crate::error::TlsFault;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
 use crate::printable::printable;
 use crate::proxy::open_tunnel;
-use crate::security::{TlsInfo, client_certificate_missing, tls_error_in};
+use crate::security::{Security, TlsInfo, client_certificate_missing, tls_error_in};
 
 /// The largest frame before the connection is ready.
 const HANDSHAKE_FRAME_MAX: usize = 256 * 1024;
@@ -109,6 +109,8 @@ pub struct ConnectionSetup {
     frames: FrameReader,
     next_correlation_id: i32,
     apis: Vec<ApiRange>,
+    /// The response to ApiVersions.
+    versions: Option<ApiVersionsResponse>,
     tls: Option<TlsInfo>,
 }
 
@@ -148,6 +150,7 @@ impl ConnectionSetup {
             frames: FrameReader::new(HANDSHAKE_FRAME_MAX),
             next_correlation_id: 0,
             apis: Vec::new(),
+            versions: None,
             tls: None,
         })
     }
@@ -249,11 +252,18 @@ impl ConnectionSetup {
         };
         self.settings.features.update(&response);
         self.apis = response.api_keys.iter().filter_map(known).collect();
+        self.versions = Some(response);
         Ok(&self.apis)
     }
 
+    /// The response to ApiVersions; `None` before `api_versions`.
+    #[must_use]
+    pub fn versions(&self) -> Option<&ApiVersionsResponse> {
+        self.versions.as_ref()
+    }
+
     /// The APIs that the broker supports; empty before `api_versions`.
-    pub(crate) fn supported_apis(&self) -> &[ApiRange] {
+    pub fn supported_apis(&self) -> &[ApiRange] {
         &self.apis
     }
 
@@ -274,6 +284,11 @@ impl ConnectionSetup {
     /// SASL: authenticates, if the configuration requires it. Call it after `api_versions`.
     pub async fn sasl(&mut self) -> Result<Option<SaslInfo>> {
         let security = Arc::clone(&self.settings.security);
+        self.sasl_as(&security).await
+    }
+
+    /// As [`ConnectionSetup::sasl`], with other credentials than those of the configuration.
+    pub async fn sasl_as(&mut self, security: &Security) -> Result<Option<SaslInfo>> {
         let Some(sasl) = &security.sasl else { return Ok(None) };
         let environment = self.environment.clone();
         authenticate::authenticate(self, sasl, &environment).await.map(Some)
@@ -341,7 +356,10 @@ impl ConnectionSetup {
     }
 
     /// The stream as it is after the phases so far.
-    pub(super) fn into_stream(mut self) -> Result<Box<dyn Stream>> {
+    ///
+    /// # Errors
+    /// If the handshake of TLS has failed.
+    pub fn into_stream(mut self) -> Result<Box<dyn Stream>> {
         self.stream.take().ok_or_else(|| self.closed_error(Phase::Request))
     }
 

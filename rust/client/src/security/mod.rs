@@ -34,6 +34,7 @@ mod tls_server;
 
 pub(crate) use jaas::Jaas;
 pub use peer::PeerCertificate;
+pub use reload::FileBacked;
 pub use sasl::Sasl;
 pub use tls::Tls;
 pub(crate) use tls_error::{client_certificate_missing, tls_error_in};

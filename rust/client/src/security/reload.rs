@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 type Stamp = Option<(Option<SystemTime>, u64)>;
 
 /// A value built from files.
-pub(super) struct FileBacked<T>(Arc<Inner<T>>);
+pub struct FileBacked<T>(Arc<Inner<T>>);
 
 struct Inner<T> {
     files: Vec<String>,
@@ -38,16 +38,16 @@ impl<T> fmt::Debug for FileBacked<T> {
 
 impl<T: Send + Sync + 'static> FileBacked<T> {
     /// Builds the first value.
-    pub(super) fn new(
-        files: Vec<String>,
-        build: impl Fn() -> Result<T> + Send + Sync + 'static,
-    ) -> Result<Self> {
+    ///
+    /// # Errors
+    /// That of `build`.
+    pub fn new(files: Vec<String>, build: impl Fn() -> Result<T> + Send + Sync + 'static) -> Result<Self> {
         let value = ArcSwap::from_pointee((stamps(&files), Arc::new(build()?)));
         Ok(Self(Arc::new(Inner { files, build: Box::new(build), value })))
     }
 
     /// The current value, after rebuilding it if the files have changed.
-    pub(super) async fn current(&self) -> Arc<T> {
+    pub async fn current(&self) -> Arc<T> {
         if !self.0.files.is_empty() {
             let inner = Arc::clone(&self.0);
             if timeout(TIMEOUT, spawn_blocking(move || inner.rebuild_if_changed())).await.is_err() {

@@ -33,21 +33,27 @@ pub enum Hash {
 }
 
 impl Hash {
-    fn hmac(self) -> hmac::Algorithm {
+    /// The algorithm, for ring.
+    #[must_use]
+    pub fn hmac(self) -> hmac::Algorithm {
         match self {
             Self::Sha256 => hmac::HMAC_SHA256,
             Self::Sha512 => hmac::HMAC_SHA512,
         }
     }
 
-    fn pbkdf2(self) -> pbkdf2::Algorithm {
+    /// The algorithm, for ring.
+    #[must_use]
+    pub fn pbkdf2(self) -> pbkdf2::Algorithm {
         match self {
             Self::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
             Self::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
         }
     }
 
-    fn digest(self) -> &'static digest::Algorithm {
+    /// The algorithm, for ring.
+    #[must_use]
+    pub fn digest(self) -> &'static digest::Algorithm {
         match self {
             Self::Sha256 => &digest::SHA256,
             Self::Sha512 => &digest::SHA512,

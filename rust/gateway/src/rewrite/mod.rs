@@ -15,7 +15,7 @@ mod whole;
 
 pub(crate) use endpoints::{Endpoints, EndpointsWalk};
 pub(crate) use metadata::rewrite_brokers;
-pub(crate) use whole::rewrite_whole;
+pub(crate) use whole::{limit_versions, rewrite_whole};
 
 use ottla_client::Endpoint;
 use ottla_protocol::{ApiKey, WireError};

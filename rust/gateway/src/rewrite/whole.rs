@@ -83,7 +83,6 @@ fn translate_coordinator(
     }
 }
 
-/// Limits the versions to those that the gateway supports, and leaves out unknown APIs.
 fn rewrite_versions(version: i16, response: Bytes) -> Result<Frame, WireError> {
     let mut r = Reader::new(response);
     let correlation_id = decode_response_header(&mut r, 0)?;
@@ -91,6 +90,12 @@ fn rewrite_versions(version: i16, response: Bytes) -> Result<Frame, WireError> {
     let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
     let version = if ErrorCode::from(code) == ErrorCode::UnsupportedVersion { 0 } else { version };
     let mut message = ApiVersionsResponse::decode(&mut r, version)?;
+    limit_versions(&mut message);
+    header::response_frame(ApiKey::ApiVersions, version, correlation_id, &message)
+}
+
+/// Limits the versions of a response to those that the gateway supports, and leaves out unknown APIs.
+pub(crate) fn limit_versions(message: &mut ApiVersionsResponse) {
     message.api_keys.retain_mut(|range| {
         let Ok(api) = ApiKey::try_from(range.api_key) else { return false };
         let (min, max) = supported_versions(api);
@@ -98,5 +103,4 @@ fn rewrite_versions(version: i16, response: Bytes) -> Result<Frame, WireError> {
         range.max_version = range.max_version.min(max);
         range.min_version <= range.max_version
     });
-    header::response_frame(ApiKey::ApiVersions, version, correlation_id, &message)
 }

@@ -22,15 +22,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
+use ottla_client::Error;
 use ottla_client::environment::Stream;
+use ottla_protocol::ApiKey;
 use parking_lot::Mutex;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::watch;
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
 pub(crate) use buffers::BufferPool;
 pub use coordinated::Coordinated;
 pub use counts::{ApiCount, Counts};
+pub(crate) use requests::unsupported_version;
 pub use role::Role;
 pub(crate) use status::SessionStatus;
 pub use status::{LastError, SessionInfo};
@@ -38,7 +42,8 @@ pub use status::{LastError, SessionInfo};
 use crate::events::Events;
 use crate::limits::Limits;
 use crate::rewrite::AddressBook;
-use crate::stream::{InFlight, Output, Segment, Violation};
+use crate::sasl::Guard;
+use crate::stream::{InFlight, Output, PendingResponse, Segment, Source, Violation};
 
 /// Why a session has ended.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +66,15 @@ pub(crate) enum SessionEnd {
     /// The broker's connection failed.
     #[error("the connection to the broker failed: {0}")]
     Broker(io::Error),
+    /// The first request was not complete in time.
+    #[error("the client has sent no whole request in time")]
+    NoRequest,
+    /// The client's login was refused when it renewed it.
+    #[error("the client's login was refused")]
+    Refused,
+    /// The gateway's own login was not renewed.
+    #[error("the login at the broker was not renewed: {0}")]
+    Login(Error),
     /// The client sent what no client sends.
     #[error("the client sent {0}")]
     ClientViolation(Violation),
@@ -72,7 +86,16 @@ pub(crate) enum SessionEnd {
 impl SessionEnd {
     /// Whether someone should know of it.
     pub(crate) fn is_failure(&self) -> bool {
-        matches!(self, Self::Idle(_) | Self::Broker(_) | Self::ClientViolation(_) | Self::BrokerViolation(_))
+        matches!(
+            self,
+            Self::Idle(_)
+                | Self::Broker(_)
+                | Self::NoRequest
+                | Self::Refused
+                | Self::Login(_)
+                | Self::ClientViolation(_)
+                | Self::BrokerViolation(_)
+        )
     }
 }
 
@@ -86,17 +109,32 @@ pub(crate) struct Session<'a> {
     /// Whether a part of a response waits to be sent.
     responding: AtomicBool,
     draining: watch::Receiver<bool>,
+    /// Notified when a request has its response.
+    room: Notify,
+    /// Whether the client has sent a whole request.
+    has_request: AtomicBool,
+}
+
+/// The state of a session before its first request.
+pub(crate) struct SessionStart {
+    /// The client's login, unless SASL passes through.
+    pub(crate) guard: Option<Guard>,
+    /// When the first request must be whole.
+    pub(crate) first_request_by: Instant,
 }
 
 /// Polls both directions until the session ends. The end of the requests ends the session only if no response follows.
 async fn first_end(
     session: &Session<'_>,
+    first_request_by: Instant,
     mut requests: Pin<&mut impl Future<Output = SessionEnd>>,
     mut responses: Pin<&mut impl Future<Output = SessionEnd>>,
 ) -> SessionEnd {
     let mut requests_end = None;
     let mut moved = session.status.moved();
     let mut deadline = pin!(sleep_until(Instant::now() + session.limits.idle));
+    let mut first_request = pin!(sleep_until(first_request_by));
+    let mut waits_for_first = true;
     let mut draining = session.draining.clone();
     let mut drained = pin!(async move { _ = draining.wait_for(|draining| *draining).await });
     let mut is_draining = false;
@@ -108,7 +146,9 @@ async fn first_end(
             && let Poll::Ready(end) = requests.as_mut().poll(cx)
         {
             match end {
-                SessionEnd::ClientClosed | SessionEnd::Drained => requests_end = Some(end),
+                SessionEnd::ClientClosed | SessionEnd::Drained | SessionEnd::Refused => {
+                    requests_end = Some(end)
+                }
                 _ => return Poll::Ready(end),
             }
         }
@@ -117,6 +157,12 @@ async fn first_end(
         }
         if requests_end.is_some() && session.is_answered() {
             return Poll::Ready(requests_end.take().unwrap_or(SessionEnd::ClientClosed));
+        }
+        if waits_for_first {
+            waits_for_first = !session.has_request.load(Ordering::Relaxed);
+            if waits_for_first && first_request.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(SessionEnd::NoRequest);
+            }
         }
         while deadline.as_mut().poll(cx).is_ready() {
             let now = session.status.moved();
@@ -141,7 +187,17 @@ impl<'a> Session<'a> {
         draining: watch::Receiver<bool>,
     ) -> Self {
         let in_flight = Mutex::new(InFlight::new(limits.in_flight));
-        Self { limits, pool, status, events, in_flight, responding: AtomicBool::new(false), draining }
+        Self {
+            limits,
+            pool,
+            status,
+            events,
+            in_flight,
+            responding: AtomicBool::new(false),
+            draining,
+            room: Notify::new(),
+            has_request: AtomicBool::new(false),
+        }
     }
 
     /// Passes on requests and responses until the session ends.
@@ -150,14 +206,17 @@ impl<'a> Session<'a> {
         client: Box<dyn Stream>,
         broker: Box<dyn Stream>,
         book: &mut (dyn AddressBook + Send),
+        start: SessionStart,
     ) -> SessionEnd {
         self.status.connected();
+        // A client that has logged in has sent several.
+        self.has_request.store(start.guard.is_some(), Ordering::Relaxed);
         let (mut from_client, mut to_client) = tokio::io::split(client);
         let (mut from_broker, mut to_broker) = tokio::io::split(broker);
         let end = {
-            let requests = requests::pump(self, &mut from_client, &mut to_broker);
+            let requests = requests::pump(self, &mut from_client, &mut to_broker, start.guard);
             let responses = responses::pump(self, &mut from_broker, &mut to_client, book);
-            first_end(self, pin!(requests), pin!(responses)).await
+            first_end(self, start.first_request_by, pin!(requests), pin!(responses)).await
         };
         // What was sent must arrive, which TLS and half-closed peers may delay.
         let closing = async { _ = tokio::join!(to_client.shutdown(), to_broker.shutdown()) };
@@ -168,6 +227,26 @@ impl<'a> Session<'a> {
     /// Whether the client has the responses to all requests.
     fn is_answered(&self) -> bool {
         self.in_flight.lock().is_empty() && !self.responding.load(Ordering::Relaxed)
+    }
+
+    /// Expects the response to a request of the gateway's own, which it sends next.
+    pub(crate) fn expect_own(
+        &self,
+        api: ApiKey,
+        version: i16,
+        correlation_id: i32,
+    ) -> oneshot::Receiver<Bytes> {
+        let (own, response) = oneshot::channel();
+        let (since, source) = (std::time::Instant::now(), Source::Own(own));
+        self.in_flight.lock().push(PendingResponse { api, version, correlation_id, since, source });
+        response
+    }
+
+    /// Waits until a request may be in flight.
+    async fn wait_for_room(&self) {
+        while self.in_flight.lock().is_full() {
+            self.room.notified().await;
+        }
     }
 
     fn is_draining(&self) -> bool {

@@ -1,5 +1,6 @@
 //! The requests of a session: from the client to the broker.
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -10,32 +11,46 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use super::buffers::Inlet;
 use super::{Session, SessionEnd, send};
 use crate::rewrite::supported_versions;
-use crate::stream::{Output, PendingResponse, RequestHead, RequestStream, Source, Verdict, Violation};
+use crate::sasl::{Guard, Ruling};
+use crate::stream::{
+    FRAME_MAX_BEFORE_LOGIN, Output, PendingResponse, RequestHead, RequestStream, Source, Verdict, Violation,
+};
 
 /// Passes on requests until the client closes the connection, or the gateway stops and no request is incomplete.
 pub(super) async fn pump(
     session: &Session<'_>,
     from_client: &mut (impl AsyncRead + Unpin),
-    to_broker: &mut (impl AsyncWrite + Unpin),
+    to_broker: &mut (impl AsyncWrite + Unpin + Send),
+    mut guard: Option<Guard>,
 ) -> SessionEnd {
     let mut stream = RequestStream::new(session.limits.request_max);
     let mut inlet = Inlet::new(session.pool);
     let mut output = Output::default();
     loop {
-        let may_stop = stream.is_between_requests() && inlet.bytes().is_empty();
-        match inlet.read(from_client, || may_stop && session.is_draining()).await {
-            Ok(None) => return SessionEnd::Drained,
-            Ok(Some(0)) => {
-                // A client that has sent its last request may wait for responses; the broker must know.
-                return match to_broker.shutdown().await {
-                    Ok(()) => SessionEnd::ClientClosed,
-                    Err(error) => SessionEnd::Broker(error),
-                };
+        if stream.is_waiting() {
+            session.wait_for_room().await;
+            if let Some(guard) = &mut guard
+                && let Err(end) = guard.work(session, to_broker).await
+            {
+                return end;
             }
-            Ok(Some(read)) => session.status.received(read),
-            Err(error) => return SessionEnd::Client(error),
+        } else {
+            let may_stop = stream.is_between_requests() && inlet.bytes().is_empty();
+            match inlet.read(from_client, || may_stop && session.is_draining()).await {
+                Ok(None) => return SessionEnd::Drained,
+                Ok(Some(0)) => {
+                    // A client that has sent its last request may wait for responses; the broker must know.
+                    return match to_broker.shutdown().await {
+                        Ok(()) => SessionEnd::ClientClosed,
+                        Err(error) => SessionEnd::Broker(error),
+                    };
+                }
+                Ok(Some(read)) => session.status.received(read),
+                Err(error) => return SessionEnd::Client(error),
+            }
         }
-        let progress = stream.advance(inlet.bytes(), &mut output, |head| judge(session, head));
+        let progress =
+            stream.advance(inlet.bytes(), &mut output, |head| judge(session, guard.as_mut(), head));
         let progress = match progress {
             Ok(progress) => progress,
             Err(violation) => return SessionEnd::ClientViolation(violation),
@@ -43,43 +58,58 @@ pub(super) async fn pump(
         if let Err(error) = send(to_broker, inlet.bytes(), &output).await {
             return SessionEnd::Broker(error);
         }
+        session.has_request.fetch_or(stream.has_request(), Ordering::Relaxed);
         output.clear();
         inlet.consume(progress.consumed, progress.wanted);
+        if guard.as_ref().is_some_and(Guard::is_refused) && !stream.is_waiting() {
+            return SessionEnd::Refused;
+        }
     }
 }
 
 /// Decides what becomes of a request, and remembers it until its response.
-fn judge(session: &Session<'_>, head: &RequestHead<'_>) -> Result<Verdict, Violation> {
+fn judge(
+    session: &Session<'_>,
+    guard: Option<&mut Guard>,
+    head: &RequestHead<'_>,
+) -> Result<Verdict, Violation> {
     let now = Instant::now();
+    if session.in_flight.lock().is_full() {
+        return Ok(Verdict::Wait);
+    }
+    let answer = match guard.map(|guard| guard.judge(head, now)).transpose()? {
+        None | Some(Ruling::Pass) if head.version > supported_versions(head.api).1 => {
+            Some(unsupported_version(head.correlation_id)?)
+        }
+        None | Some(Ruling::Pass) => None,
+        Some(Ruling::Gather) => return Ok(Verdict::Gather(FRAME_MAX_BEFORE_LOGIN)),
+        Some(Ruling::Wait) => return Ok(Verdict::Wait),
+        Some(Ruling::Answer(frame)) => Some(frame),
+    };
     if let Some(named) = session.status.requested(head, now) {
         session.events.coordinates(session.status, named);
     }
-    let mut pending = PendingResponse {
-        api: head.api,
-        version: head.version,
-        correlation_id: head.correlation_id,
-        since: now,
-        source: Source::Broker,
-    };
-    if head.version > supported_versions(head.api).1 {
-        pending.source = Source::Gateway(unsupported_version(head)?);
-        session.in_flight.lock().push(pending)?;
-        return Ok(Verdict::Discard);
+    let verdict = if answer.is_some() { Verdict::Discard } else { Verdict::Pass };
+    if head.expects_response || answer.is_some() {
+        session.in_flight.lock().push(PendingResponse {
+            api: head.api,
+            version: head.version,
+            correlation_id: head.correlation_id,
+            since: now,
+            source: answer.map_or(Source::Broker, Source::Gateway),
+        });
     }
-    if head.expects_response {
-        session.in_flight.lock().push(pending)?;
-    }
-    Ok(Verdict::Pass)
+    Ok(verdict)
 }
 
 /// The response of a broker to ApiVersions in a version that it does not support: which ones it supports.
-fn unsupported_version(head: &RequestHead<'_>) -> Result<Bytes, Violation> {
+pub(crate) fn unsupported_version(correlation_id: i32) -> Result<Bytes, Violation> {
     let (min_version, max_version) = supported_versions(ApiKey::ApiVersions);
     let response = ApiVersionsResponse {
         error_code: ErrorCode::UnsupportedVersion.code(),
         api_keys: vec![ApiVersion { api_key: ApiKey::ApiVersions as i16, min_version, max_version }],
         ..Default::default()
     };
-    let frame = header::response_frame(ApiKey::ApiVersions, 0, head.correlation_id, &response);
+    let frame = header::response_frame(ApiKey::ApiVersions, 0, correlation_id, &response);
     frame.map(|frame| frame.to_bytes()).map_err(|_| Violation::RequestHeader)
 }

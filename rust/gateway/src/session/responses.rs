@@ -37,6 +37,7 @@ pub(super) async fn pump(
                 session.status.responded(pending, body, now);
             })
         };
+        session.room.notify_one();
         let progress = match progress {
             Ok(progress) => progress,
             Err(violation) => return SessionEnd::BrokerViolation(violation),

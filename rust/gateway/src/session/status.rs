@@ -137,7 +137,7 @@ impl SessionStatus {
     }
 
     /// Records a request; returns what it names that the broker coordinates, unless an earlier one did.
-    pub(super) fn requested(&self, head: &RequestHead<'_>, now: Instant) -> Option<Coordinated> {
+    pub(crate) fn requested(&self, head: &RequestHead<'_>, now: Instant) -> Option<Coordinated> {
         let mut seen = self.seen.lock();
         let client_id = head.client_id.unwrap_or_default();
         let client_id = &client_id[..client_id.len().min(CLIENT_ID_MAX)];
@@ -160,7 +160,7 @@ impl SessionStatus {
     }
 
     /// Records a response: `body` is what follows its correlation id, or the beginning of it.
-    pub(super) fn responded(&self, pending: &PendingResponse, body: &[u8], now: Instant) {
+    pub(crate) fn responded(&self, pending: &PendingResponse, body: &[u8], now: Instant) {
         let mut seen = self.seen.lock();
         let waited = now.saturating_duration_since(pending.since);
         let findings = seen.counts.response(pending.api, pending.version, waited, body);

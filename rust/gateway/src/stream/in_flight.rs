@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use ottla_protocol::ApiKey;
-
-use super::Violation;
+use tokio::sync::oneshot;
 
 /// Where a response comes from.
 #[derive(Debug)]
@@ -17,6 +16,8 @@ pub(crate) enum Source {
     Broker,
     /// From the gateway: the whole frame.
     Gateway(Bytes),
+    /// From the broker, to a request of the gateway's own, which gets it without its length.
+    Own(oneshot::Sender<Bytes>),
 }
 
 /// A request that waits for its response.
@@ -42,18 +43,19 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// Remembers at most `max` requests.
+    /// Is full with `max` requests.
     pub(crate) fn new(max: usize) -> Self {
         Self { pending: VecDeque::new(), max }
     }
 
     /// Adds a request.
-    pub(crate) fn push(&mut self, pending: PendingResponse) -> Result<(), Violation> {
-        if self.pending.len() >= self.max {
-            return Err(Violation::TooManyRequests { max: self.max });
-        }
+    pub(crate) fn push(&mut self, pending: PendingResponse) {
         self.pending.push_back(pending);
-        Ok(())
+    }
+
+    /// Whether a request of the client must wait until another one has its response.
+    pub(crate) fn is_full(&self) -> bool {
+        self.pending.len() >= self.max
     }
 
     /// The oldest request.

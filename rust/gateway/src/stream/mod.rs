@@ -15,8 +15,11 @@ mod responses;
 
 pub(crate) use in_flight::{InFlight, PendingResponse, Source};
 pub(crate) use output::{Output, Segment};
-pub(crate) use requests::{RequestHead, RequestStream, Verdict};
+pub(crate) use requests::{LENGTH_MIN, RequestHead, RequestStream, Verdict, read_head};
 pub(crate) use responses::ResponseStream;
+
+/// The longest frame of a client that is not logged in, and of a login.
+pub(crate) const FRAME_MAX_BEFORE_LOGIN: usize = 64 * 1024;
 
 use crate::rewrite::RewriteError;
 
@@ -58,12 +61,12 @@ pub(crate) enum Violation {
         /// The version.
         version: i16,
     },
-    /// More requests in flight than the gateway remembers.
-    #[error("more than {max} requests without a response")]
-    TooManyRequests {
-        /// The limit.
-        max: usize,
-    },
+    /// A request that only a client that is logged in may send, or one of a login that is out of turn.
+    #[error("{0} before it was logged in, or out of turn in a login")]
+    BeforeLogin(&'static str),
+    /// A request that cannot be decoded.
+    #[error("a malformed request of {0}")]
+    MalformedRequest(&'static str),
     /// A response to nothing.
     #[error("a response with correlation id {0} without a request")]
     UnexpectedResponse(i32),

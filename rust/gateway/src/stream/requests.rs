@@ -7,7 +7,7 @@ use super::{Output, Progress, Violation};
 use crate::rewrite::supported_versions;
 
 /// The least length of a request: key, version, correlation id and the length of the client id.
-const LENGTH_MIN: usize = 2 + 2 + 4 + 2;
+pub(crate) const LENGTH_MIN: usize = 2 + 2 + 4 + 2;
 /// The bytes of a request that are read at most: two strings of the greatest length, and the numbers around them.
 const HEAD_MAX: usize = 128 * 1024;
 
@@ -47,6 +47,10 @@ pub(crate) enum Verdict {
     Pass,
     /// It goes nowhere.
     Discard,
+    /// It must be whole, and not longer than this, before it is judged.
+    Gather(usize),
+    /// It must wait, and is judged again then.
+    Wait,
 }
 
 /// The bytes from a client.
@@ -56,17 +60,29 @@ pub(crate) struct RequestStream {
     /// The bytes that are left of the current request, and what becomes of them.
     rest: u64,
     verdict: Verdict,
+    is_waiting: bool,
+    has_request: bool,
 }
 
 impl RequestStream {
     /// Accepts requests of up to `frame_max` bytes.
     pub(crate) fn new(frame_max: usize) -> Self {
-        Self { frame_max, rest: 0, verdict: Verdict::Pass }
+        Self { frame_max, rest: 0, verdict: Verdict::Pass, is_waiting: false, has_request: false }
     }
 
     /// Whether the next byte begins a request.
     pub(crate) fn is_between_requests(&self) -> bool {
         self.rest == 0
+    }
+
+    /// Whether a request was whole.
+    pub(crate) fn has_request(&self) -> bool {
+        self.has_request
+    }
+
+    /// Whether the next bytes are a request that has to wait.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.is_waiting
     }
 
     /// Examines `input`, which begins where the last call ended. `judge` gets the start of each request.
@@ -77,6 +93,7 @@ impl RequestStream {
         mut judge: impl FnMut(&RequestHead<'_>) -> Result<Verdict, Violation>,
     ) -> Result<Progress, Violation> {
         let mut at = 0;
+        self.is_waiting = false;
         loop {
             let left = &input[at..];
             if self.rest > 0 {
@@ -85,6 +102,7 @@ impl RequestStream {
                     output.pass(at..at + taken);
                 }
                 (at, self.rest) = (at + taken, self.rest - taken as u64);
+                self.has_request |= self.rest == 0;
             }
             if self.rest > 0 || at == input.len() {
                 return Ok(Progress { consumed: at, wanted: 1 });
@@ -115,9 +133,22 @@ impl RequestStream {
         let is_whole = frame.len() == length;
         match read_head(frame, is_whole)? {
             Some(head) => {
-                self.verdict = judge(&head)?;
-                self.rest = (LENGTH_PREFIX + length) as u64;
-                Ok(None)
+                let verdict = judge(&head)?;
+                match verdict {
+                    Verdict::Gather(max) if is_whole || length > max => {
+                        Err(Violation::FrameLength { length: announced, min: LENGTH_MIN, max })
+                    }
+                    Verdict::Gather(_) => Ok(Some(LENGTH_PREFIX + length)),
+                    Verdict::Wait => {
+                        self.is_waiting = true;
+                        Ok(Some(1))
+                    }
+                    Verdict::Pass | Verdict::Discard => {
+                        self.verdict = verdict;
+                        self.rest = (LENGTH_PREFIX + length) as u64;
+                        Ok(None)
+                    }
+                }
             }
             None if is_whole || frame.len() >= HEAD_MAX => Err(Violation::RequestHeader),
             None => Ok(Some(LENGTH_PREFIX + length.min((2 * frame.len()).max(512)))),
@@ -126,7 +157,7 @@ impl RequestStream {
 }
 
 /// Reads the start of a request; `None` if it needs more bytes.
-fn read_head(frame: &[u8], is_whole: bool) -> Result<Option<RequestHead<'_>>, Violation> {
+pub(crate) fn read_head(frame: &[u8], is_whole: bool) -> Result<Option<RequestHead<'_>>, Violation> {
     let mut r = Start(frame);
     let (Some(api_key), Some(version), Some(correlation_id)) = (r.i16(), r.i16(), r.i32()) else {
         return Ok(None);

@@ -155,6 +155,19 @@ impl ResponseStream {
         let whole = LENGTH_PREFIX + length;
         let body = &body[..body.len().min(length - CORRELATION_ID)];
         let is_whole = input.len() >= whole;
+        if matches!(pending.source, Source::Own(_)) {
+            if length > GATHERED_MAX {
+                return Err(too_long(api));
+            }
+            if !is_whole {
+                return Ok(Begun::Wanted(whole));
+            }
+            if let Some(PendingResponse { source: Source::Own(own), .. }) = in_flight.pop() {
+                // The request was given up if nobody waits.
+                _ = own.send(Bytes::copy_from_slice(&input[LENGTH_PREFIX..whole]));
+            }
+            return Ok(Begun::Consumed(whole));
+        }
         let begun = match treatment(api, version) {
             Treatment::Pass => {
                 self.state = State::Pass(whole as u64);

@@ -4,6 +4,9 @@
 
 mod clients;
 mod closing;
+mod limits;
+mod login_bytes;
+mod logins;
 mod seeing;
 mod server_names;
 mod support;

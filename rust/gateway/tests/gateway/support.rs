@@ -3,16 +3,22 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use ottla_client::config::Value;
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, SystemNetwork};
+use ottla_client::security::scram::Hash;
 use ottla_client::{Client, Config};
 use ottla_gateway::addresses::Routing;
 use ottla_gateway::{Gateway, GatewayConfig, Limits};
 use ottla_mock::{MockCluster, MockConfig, TopicSpec};
 use parking_lot::Mutex;
+use ring::hmac;
 use tokio::time::timeout;
 
 /// The longest that any step may take before the test fails.
@@ -48,6 +54,7 @@ pub(crate) fn gateway_config(servers: &str) -> GatewayConfig {
         routing: Routing::FreePorts,
         cluster: config(servers, &[]),
         tls: None,
+        sasl: None,
         limits: Limits::default(),
     }
 }
@@ -94,4 +101,35 @@ pub(crate) async fn client(gateway: &Gateway, pairs: &[(&str, &str)]) -> (Client
     let config = config(&gateway.address().to_string(), pairs);
     let connecting = Client::connect(config, environment, Duration::from_secs(15));
     (within_deadline(connecting).await.expect("a client"), network)
+}
+
+/// An entry of a file of users for a password, in the form in which Kafka keeps it.
+pub(crate) fn credential(hash: Hash, password: &str) -> String {
+    let iterations = NonZeroU32::new(4096).unwrap();
+    let mut salted = vec![0; hash.digest().output_len()];
+    ring::pbkdf2::derive(hash.pbkdf2(), iterations, b"salt", password.as_bytes(), &mut salted);
+    let salted = hmac::Key::new(hash.hmac(), &salted);
+    let stored = ring::digest::digest(hash.digest(), hmac::sign(&salted, b"Client Key").as_ref());
+    let server = hmac::sign(&salted, b"Server Key");
+    let [salt, stored, server] =
+        [&b"salt"[..], stored.as_ref(), server.as_ref()].map(|bytes| BASE64.encode(bytes));
+    format!("salt={salt},stored_key={stored},server_key={server},iterations=4096")
+}
+
+/// A file of users that is deleted when it is dropped.
+pub(crate) struct UsersFile(pub(crate) PathBuf);
+
+impl UsersFile {
+    pub(crate) fn new(text: &str) -> Self {
+        let name = format!("ottla-gateway-users-{}-{}", std::process::id(), fastrand::u64(..));
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, text).expect("written");
+        Self(path)
+    }
+}
+
+impl Drop for UsersFile {
+    fn drop(&mut self) {
+        _ = std::fs::remove_file(&self.0);
+    }
 }

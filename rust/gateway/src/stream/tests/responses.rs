@@ -44,9 +44,7 @@ fn through(frames: &[u8], piece: usize, pending: &[(ApiKey, i16)]) -> Result<Vec
     for (api, version) in pending {
         let since = Instant::now();
         let (api, version, source) = (*api, *version, Source::Broker);
-        in_flight
-            .push(PendingResponse { api, version, correlation_id: CORRELATION_ID, since, source })
-            .unwrap();
+        in_flight.push(PendingResponse { api, version, correlation_id: CORRELATION_ID, since, source });
     }
     let (mut stream, mut input, mut sent) = (ResponseStream::new(), Vec::new(), Vec::new());
     let (mut wanted, mut answered) = (1, 0);

@@ -1,0 +1,166 @@
+//! [`Guard`]: the login of a session. It answers the client's renewals of its login, and renews the gateway's own.
+//!
+//! Invariants: no request passes after the client's login has expired. While the gateway renews its own login, and while
+//! a client renews its, no other request is read.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use ottla_protocol::header;
+use ottla_protocol::messages::sasl_authenticate::SaslAuthenticateRequest;
+use ottla_protocol::messages::sasl_handshake::SaslHandshakeRequest;
+use ottla_protocol::wire::Reader;
+use ottla_protocol::{ApiKey, ErrorCode, Message};
+use tokio::io::AsyncWrite;
+
+use super::logins::Logins;
+use super::state::Login;
+use super::upstream::Upstream;
+use crate::session::{Session, SessionEnd};
+use crate::stream::{RequestHead, Violation};
+
+/// The login of a session.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    logins: Arc<Logins>,
+    login: Login,
+    upstream: Upstream,
+    /// What must be done before the next request.
+    work: Option<Work>,
+    /// The response to the client's message, after `work` was done.
+    answer: Option<Bytes>,
+    is_refused: bool,
+}
+
+#[derive(Debug)]
+enum Work {
+    Client(LoginRequest),
+    Upstream,
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(crate) enum Ruling {
+    /// Nothing speaks against it.
+    Pass,
+    /// It must be whole.
+    Gather,
+    /// It must wait for [`Guard::work`].
+    Wait,
+    /// The gateway responds with this frame.
+    Answer(Bytes),
+}
+
+impl Guard {
+    pub(super) fn new(logins: Arc<Logins>, login: Login, upstream: Upstream) -> Self {
+        Self { logins, login, upstream, work: None, answer: None, is_refused: false }
+    }
+
+    /// Decides what becomes of a request.
+    pub(crate) fn judge(&mut self, head: &RequestHead<'_>, now: Instant) -> Result<Ruling, Violation> {
+        let is_login = matches!(head.api, ApiKey::SaslHandshake | ApiKey::SaslAuthenticate);
+        if is_login && let Some(answer) = self.answer.take() {
+            return Ok(Ruling::Answer(answer));
+        }
+        if !self.login.allows(head.api, now) {
+            return Err(Violation::BeforeLogin(head.api.name()));
+        }
+        if is_login && !head.is_whole {
+            return Ok(Ruling::Gather);
+        }
+        if is_login {
+            self.work = Some(Work::Client(LoginRequest::read(head)?));
+            return Ok(Ruling::Wait);
+        }
+        if self.upstream.is_due(now) {
+            self.work = Some(Work::Upstream);
+            return Ok(Ruling::Wait);
+        }
+        Ok(Ruling::Pass)
+    }
+
+    /// Whether the client's login was refused, so that the session ends after the response.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+
+    /// Does what a request waits for.
+    pub(crate) async fn work(
+        &mut self,
+        session: &Session<'_>,
+        to_broker: &mut (impl AsyncWrite + Unpin + Send),
+    ) -> Result<(), SessionEnd> {
+        match self.work.take() {
+            None => Ok(()),
+            Some(Work::Client(request)) => {
+                let handled = request.handle(&self.logins, &mut self.login).await;
+                let handled = handled.map_err(SessionEnd::ClientViolation)?;
+                (self.answer, self.is_refused) = (Some(handled.response), handled.is_refused);
+                Ok(())
+            }
+            Some(Work::Upstream) => {
+                let Some(user) = self.login.user() else { return Ok(()) };
+                let renewed = self.upstream.renew(&self.logins, user, session, to_broker).await;
+                renewed.map_err(SessionEnd::Login)
+            }
+        }
+    }
+}
+
+/// A request of a client's login.
+#[derive(Debug)]
+pub(super) struct LoginRequest {
+    version: i16,
+    correlation_id: i32,
+    message: LoginMessage,
+}
+
+#[derive(Debug)]
+enum LoginMessage {
+    Handshake(SaslHandshakeRequest),
+    Authenticate(SaslAuthenticateRequest),
+}
+
+/// A response to a request of a login.
+pub(super) struct Handled {
+    pub(super) response: Bytes,
+    pub(super) is_complete: bool,
+    pub(super) is_refused: bool,
+}
+
+impl LoginRequest {
+    /// Decodes the request, which must be whole.
+    pub(super) fn read(head: &RequestHead<'_>) -> Result<Self, Violation> {
+        let mut r = Reader::new(Bytes::copy_from_slice(head.body));
+        let malformed = |_| Violation::MalformedRequest(head.api.name());
+        let message = match head.api {
+            ApiKey::SaslHandshake => LoginMessage::Handshake(
+                SaslHandshakeRequest::decode(&mut r, head.version).map_err(malformed)?,
+            ),
+            _ => LoginMessage::Authenticate(
+                SaslAuthenticateRequest::decode(&mut r, head.version).map_err(malformed)?,
+            ),
+        };
+        Ok(Self { version: head.version, correlation_id: head.correlation_id, message })
+    }
+
+    /// The response to it.
+    pub(super) async fn handle(self, logins: &Logins, login: &mut Login) -> Result<Handled, Violation> {
+        let (version, id) = (self.version, self.correlation_id);
+        let (frame, is_complete, is_refused) = match self.message {
+            LoginMessage::Handshake(request) => {
+                let response = logins.handshake(login, &request).await;
+                let is_refused = response.error_code != ErrorCode::None.code();
+                (header::response_frame(ApiKey::SaslHandshake, version, id, &response), false, is_refused)
+            }
+            LoginMessage::Authenticate(request) => {
+                let checked = logins.authenticate(login, &request.auth_bytes.0).await;
+                let frame = header::response_frame(ApiKey::SaslAuthenticate, version, id, &checked.response);
+                (frame, checked.is_complete, checked.is_refused)
+            }
+        };
+        let frame = frame.map_err(|_| Violation::RequestHeader)?;
+        Ok(Handled { response: frame.to_bytes(), is_complete, is_refused })
+    }
+}
