@@ -448,3 +448,17 @@ def test_confluents_serializer_refuses_the_same(
     assert serialize(GOOD[0], CONTEXT)
     with pytest.raises(SerializationError):
         serialize(BAD, CONTEXT)
+
+
+def test_a_validated_read_looks_its_schema_up_once(mock_cluster: MockCluster) -> None:
+    """Also where the latest version is never kept: another one might be newer."""
+    mock_cluster.create_topic("t", partitions=1)
+    mock_cluster.append("t", 0, [b'{"id": 1}'])
+    text = '{"type":"object","properties":{"id":{"type":"integer"}}}'
+    with MockRegistry() as mock:
+        mock.register("t-value", text, "JSON")
+        registry = Registry(mock.url, {"schema.registry.latest.cache.ttl.ms": 0})
+        value: Any = Json(registry, wire_format="none", validate=True)
+        assert value.deserialize("t", b'{"id": 1}') == {"id": 1}
+        found = [each.path for each in mock.requests() if "/versions/latest" in each.path]
+        assert len(found) == 1

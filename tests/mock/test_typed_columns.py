@@ -18,7 +18,7 @@ import pytest
 
 import ottla
 from ottla import errors
-from ottla.schema import Avro
+from ottla.schema import Avro, DeadLetters
 from ottla.testing import MockCluster
 from tests.support.consumers import KINDS, TIMEOUT
 
@@ -242,3 +242,13 @@ def test_wrong_uses_are_refused(mock_cluster: MockCluster, orders: str) -> None:
         ottla.scan(
             orders, mock_cluster.bootstrap, value_format=Avro(schema=recursive, wire_format="none")
         )
+
+
+def test_a_format_says_its_mode(mock_cluster: MockCluster) -> None:
+    modes: list[Any] = [
+        ("failfast", "failfast"),
+        ("permissive", "permissive"),
+        (DeadLetters("dead", mock_cluster.bootstrap), "dead-letters"),
+    ]
+    for mode, name in modes:
+        assert Avro(schema='"int"', wire_format="none", mode=mode).mode == name

@@ -57,6 +57,11 @@ class ColumnFormat(Generic[_Object]):
     """How keys or values with a schema are decoded. Create one of its classes."""
 
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
+    @property
+    def mode(self) -> Literal["failfast", "permissive", "dead-letters"]:
+        """What happens to records that cannot be decoded: ``"failfast"``, ``"permissive"``, or
+        ``"dead-letters"`` for ``DeadLetters(…)``.
+        """
     def arrow_type(self, topic: str | None = None, *, key: bool = False) -> ArrowType:
         """Return the type of the column, and look up the reader's schema for it.
 

@@ -266,7 +266,7 @@ impl AsWrittenDecoder {
             let message = (schema.schema_type == SchemaType::Protobuf).then(|| Arc::clone(message));
             let compile = || {
                 let name = type_name(schema, message.as_deref())?;
-                let options = ReaderOptions { message: message.clone(), projection: None, limits };
+                let options = ReaderOptions { message: message.clone(), limits, ..ReaderOptions::default() };
                 let source = ReaderSource::Schema(schema);
                 let mut decoder = ColumnDecoder::with_options(source, &options, wire_format, header)?;
                 decoder.add(id, schema);

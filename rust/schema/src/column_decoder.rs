@@ -11,7 +11,7 @@ use std::fmt;
 use arrow_array::{ArrayRef, BinaryArray, ListArray};
 use arrow_schema::{ArrowError, DataType};
 
-use crate::avro::AvroReader;
+use crate::avro::{AvroReader, RecursiveReader};
 use crate::budget::Budget;
 use crate::column_assembly::ColumnAssembly;
 use crate::encoded_rows::{ArrowRows, EncodedRows};
@@ -130,7 +130,14 @@ impl ColumnDecoder {
             }
             ReaderSource::Schema(schema) => {
                 let message = options.message.as_deref();
-                let reader = compile_reader(schema, message, selection, wire_format, &limits)?;
+                let reader = match options.objects && schema.schema_type == SchemaType::Avro {
+                    true => RecursiveReader::compile(schema, &limits)?,
+                    false => None,
+                };
+                let reader: Box<dyn ReaderSchema> = match reader {
+                    Some(reader) => Box::new(reader),
+                    None => compile_reader(schema, message, selection, wire_format, &limits)?,
+                };
                 if wire_format == WireFormat::None {
                     writers.add(None, Ok(reader.writer(schema)?));
                 }

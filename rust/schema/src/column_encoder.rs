@@ -170,7 +170,7 @@ pub fn column_type(
     message: Option<&str>,
     limits: &SchemaLimits,
 ) -> Result<DataType, SchemaError> {
-    let options = ReaderOptions { message: message.map(Arc::from), limits: *limits, projection: None };
+    let options = ReaderOptions { message: message.map(Arc::from), limits: *limits, ..Default::default() };
     let decoder = ColumnDecoder::with_options(source, &options, WireFormat::None, Header::Value)?;
     Ok(decoder.data_type().clone())
 }

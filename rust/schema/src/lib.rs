@@ -41,6 +41,7 @@ mod wire_format;
 mod writers;
 
 pub use as_written::{AsWrittenDecoder, DecodedTypes, RowsOfType};
+pub use avro::{AvroObjects, ObjectBuilder, ObjectSource};
 pub use budget::DEFAULT_BATCH_BYTES;
 pub use column_decoder::{ColumnDecoder, DecodedColumn};
 pub use column_encoder::{ColumnEncoder, EncodedColumn, column_type};

@@ -31,4 +31,7 @@ pub struct ReaderOptions {
     pub projection: Option<Arc<Projection>>,
     /// The limits on what the schemas multiply.
     pub limits: SchemaLimits,
+    /// Whether the values of a recursive schema of Avro, which has no columns, are bytes that
+    /// [`AvroObjects`](crate::AvroObjects) decodes. Those of other schemas are not affected.
+    pub objects: bool,
 }

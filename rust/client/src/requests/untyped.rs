@@ -141,7 +141,7 @@ impl Operation {
             let generation = snapshot.generation;
             let mut sent = false;
             let attempt = async {
-                if client.snapshot().brokers.is_empty() {
+                if snapshot.brokers.is_empty() {
                     client.find_cluster(left).await?;
                 }
                 let connection = client.connection(to.route()).await?;

@@ -2,17 +2,20 @@
 //!
 //! Invariant: only the first kind has columns; the second is for records that are taken one by one.
 
+use std::sync::Arc;
+
 use arrow_array::Array;
 use arrow_schema::{ArrowError, DataType};
 use ottla_schema::{
-    AsWrittenDecoder, ColumnDecoder, DecodedColumn, DecodedTypes, EncodedRows, RegisteredSchema, RowError,
-    SchemaId, copy_rows,
+    AsWrittenDecoder, AvroObjects, ColumnDecoder, DecodedColumn, DecodedTypes, EncodedRows, RegisteredSchema,
+    RowError, SchemaId, copy_rows,
 };
 
 /// A decoder.
 #[derive(Debug)]
 pub(super) enum Decoder {
-    Converting(ColumnDecoder),
+    /// With what decodes its values further, if they are of a recursive schema.
+    Converting(ColumnDecoder, Option<Arc<AvroObjects>>),
     AsWritten(AsWrittenDecoder),
 }
 
@@ -74,56 +77,63 @@ impl Decoded {
 impl Decoder {
     pub(super) fn data_type(&self) -> Option<&DataType> {
         match self {
-            Self::Converting(decoder) => Some(decoder.data_type()),
+            Self::Converting(decoder, _) => Some(decoder.data_type()),
+            Self::AsWritten(_) => None,
+        }
+    }
+
+    pub(super) fn objects(&self) -> Option<&Arc<AvroObjects>> {
+        match self {
+            Self::Converting(_, objects) => objects.as_ref(),
             Self::AsWritten(_) => None,
         }
     }
 
     pub(super) fn missing_of(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
         match self {
-            Self::Converting(decoder) => decoder.missing_of(rows),
+            Self::Converting(decoder, _) => decoder.missing_of(rows),
             Self::AsWritten(decoder) => decoder.missing_of(rows),
         }
     }
 
     pub(super) fn make_room(&mut self) {
         match self {
-            Self::Converting(decoder) => decoder.make_room(),
+            Self::Converting(decoder, _) => decoder.make_room(),
             Self::AsWritten(decoder) => decoder.make_room(),
         }
     }
 
     pub(super) fn forget_failures(&mut self) {
         match self {
-            Self::Converting(decoder) => decoder.forget_failures(),
+            Self::Converting(decoder, _) => decoder.forget_failures(),
             Self::AsWritten(decoder) => decoder.forget_failures(),
         }
     }
 
     pub(super) fn add(&mut self, id: SchemaId, schema: &RegisteredSchema) {
         match self {
-            Self::Converting(decoder) => decoder.add(id, schema),
+            Self::Converting(decoder, _) => decoder.add(id, schema),
             Self::AsWritten(decoder) => decoder.add(id, schema),
         }
     }
 
     pub(super) fn refuse(&mut self, id: SchemaId, reason: String) {
         match self {
-            Self::Converting(decoder) => decoder.refuse(id, reason),
+            Self::Converting(decoder, _) => decoder.refuse(id, reason),
             Self::AsWritten(decoder) => decoder.refuse(id, reason),
         }
     }
 
     pub(super) fn add_failure(&mut self, id: SchemaId, reason: String) {
         match self {
-            Self::Converting(decoder) => decoder.add_failure(id, reason),
+            Self::Converting(decoder, _) => decoder.add_failure(id, reason),
             Self::AsWritten(decoder) => decoder.add_failure(id, reason),
         }
     }
 
     pub(super) fn decode(&mut self, rows: &dyn EncodedRows) -> Result<Decoded, ArrowError> {
         match self {
-            Self::Converting(decoder) => decoder.decode_rows(rows).map(Decoded::Column),
+            Self::Converting(decoder, _) => decoder.decode_rows(rows).map(Decoded::Column),
             Self::AsWritten(decoder) => decoder.decode_rows(rows).map(Decoded::Types),
         }
     }

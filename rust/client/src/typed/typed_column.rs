@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    AsWrittenDecoder, ColumnDecoder, DecodedColumn, EncodedRows, Header, NewSchema, ReaderOptions,
-    ReaderSource, RegisteredSchema, SchemaError, SchemaId, SchemaType, SchemaUse, WireFormat,
+    AsWrittenDecoder, AvroObjects, ColumnDecoder, DecodedColumn, EncodedRows, Header, NewSchema,
+    ReaderOptions, ReaderSource, RegisteredSchema, SchemaError, SchemaId, SchemaType, SchemaUse, WireFormat,
 };
 use parking_lot::Mutex;
 
@@ -196,6 +196,13 @@ impl TypedColumn {
         self.reader.lock().as_ref().and_then(|reader| reader.decoder.data_type().cloned())
     }
 
+    /// What decodes the values of a recursive schema of Avro, which are bytes. The reader's schema was
+    /// [resolved](TypedColumn::resolve).
+    #[must_use]
+    pub fn avro_objects(&self) -> Option<Arc<AvroObjects>> {
+        self.reader.lock().as_ref().and_then(|reader| reader.decoder.objects().cloned())
+    }
+
     /// Looks up the reader's schema, unless that was done. `topic` is the topic to read.
     ///
     /// # Errors
@@ -225,14 +232,20 @@ impl TypedColumn {
                 (self.decoder_of(&schema, &subject)?, Some(schema), of_topic)
             }
         };
-        let validated = self.validated_schemas(topic).await?;
+        let validated = self.validated_schemas(topic, schema.as_ref()).await?;
         let mut reader = self.reader.lock();
         let reader = reader.get_or_insert(Reader { decoder, schema, topic: of_topic, validated });
         self.check_topic(reader, topic)
     }
 
-    /// The schemas that payloads are validated against. One that they cannot be validated with is an error.
-    async fn validated_schemas(&self, topic: &Arc<str>) -> Result<Option<ValidatedSchemas>> {
+    /// The schemas that payloads are validated against. One that they cannot be validated with is an error. `read` is
+    /// the reader's schema if it was looked up: that of the same version, then, without another look-up, which might
+    /// find a newer one.
+    async fn validated_schemas(
+        &self,
+        topic: &Arc<str>,
+        read: Option<&Arc<RegisteredSchema>>,
+    ) -> Result<Option<ValidatedSchemas>> {
         let Some(Validation { validator, schema }) = &self.options.validation else { return Ok(None) };
         let schema = match schema {
             ReaderSchemaSource::AsWritten(_) => return Ok(Some(ValidatedSchemas::AsWritten(HashMap::new()))),
@@ -242,7 +255,10 @@ impl TypedColumn {
             ReaderSchemaSource::Id(id) => {
                 named_schema(&**self.registry()?, *id, self.options.subject.context()).await?
             }
-            ReaderSchemaSource::Version(version) => self.schema_of_version(*version, topic).await?.0,
+            ReaderSchemaSource::Version(version) => match (&self.options.reader, read) {
+                (ReaderSchemaSource::Version(same), Some(schema)) if same == version => Arc::clone(schema),
+                _ => self.schema_of_version(*version, topic).await?.0,
+            },
         };
         validator.validate(&schema, &[])?;
         Ok(Some(ValidatedSchemas::One(schema)))
@@ -262,7 +278,16 @@ impl TypedColumn {
     fn decoder(&self, source: ReaderSource<'_>) -> Result<Decoder> {
         let options = &self.options;
         let decoder = ColumnDecoder::with_options(source, &options.part, options.wire_format, options.header);
-        decoder.map(Decoder::Converting).map_err(|error| unusable(&error))
+        let decoder = decoder.map_err(|error| unusable(&error))?;
+        let objects = match source {
+            ReaderSource::Schema(schema)
+                if options.part.objects && schema.schema_type == SchemaType::Avro =>
+            {
+                AvroObjects::compile(schema, &options.part.limits).map_err(|error| unusable(&error))?
+            }
+            _ => None,
+        };
+        Ok(Decoder::Converting(decoder, objects.map(Arc::new)))
     }
 
     /// The decoder of a registered schema.

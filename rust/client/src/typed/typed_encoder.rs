@@ -9,8 +9,9 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    ColumnEncoder, EncodedColumn, Framing, Header, NewSchema, ReaderSource, RowError, SchemaError, SchemaId,
-    SchemaIdSerializer, SchemaLimits, SchemaUse, WireFormat, column_type, type_name,
+    AvroObjects, ColumnEncoder, EncodedColumn, Framing, Header, NewSchema, ReaderSource, RowError,
+    SchemaError, SchemaId, SchemaIdSerializer, SchemaLimits, SchemaType, SchemaUse, WireFormat, column_type,
+    type_name,
 };
 use parking_lot::Mutex;
 
@@ -248,6 +249,8 @@ pub struct TopicEncoder {
     validator: Option<Arc<dyn PayloadValidator>>,
     /// The type of its columns, or why there are none, though objects can be written.
     data_type: std::result::Result<DataType, SchemaError>,
+    /// What encodes the objects of a recursive schema of Avro.
+    objects: Option<AvroObjects>,
     /// By the type of the column.
     encoders: Mutex<HashMap<DataType, Arc<FramedEncoder>>>,
 }
@@ -282,6 +285,12 @@ impl TopicEncoder {
             Err(error) if !is_usable => return Err(unusable(&error)),
             data_type => data_type,
         };
+        let objects = match source.reader_source() {
+            ReaderSource::Schema(schema) if data_type.is_err() && schema.schema_type == SchemaType::Avro => {
+                AvroObjects::compile(schema, &limits).map_err(|error| unusable(&error))?
+            }
+            _ => None,
+        };
         let encoders = Mutex::default();
         let encoder = Self {
             source,
@@ -291,6 +300,7 @@ impl TopicEncoder {
             limits,
             validator,
             data_type,
+            objects,
             encoders,
         };
         encoder.invalid(&[])?;
@@ -303,6 +313,12 @@ impl TopicEncoder {
     /// [`Kind::Schema`]: the schema has no column type, and only objects can be written.
     pub fn data_type(&self) -> Result<&DataType> {
         self.data_type.as_ref().map_err(unusable)
+    }
+
+    /// What encodes the objects of a recursive schema of Avro, which has no columns.
+    #[must_use]
+    pub fn avro_objects(&self) -> Option<&AvroObjects> {
+        self.objects.as_ref()
     }
 
     /// Where records carry the id of their schema.

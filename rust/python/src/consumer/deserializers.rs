@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use ottla_client::consumer::{RecordEntry, RecordSet};
-use ottla_client::typed::{FieldValue, TypedColumns, TypedField};
+use ottla_client::typed::{FieldValue, TypedColumn, TypedColumns, TypedField};
 use ottla_client::{Error, Kind};
 use ottla_schema::Header;
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use crate::convert::errors;
 use crate::convert::field_bytes::bytes_or_none;
-use crate::typed::{ColumnFormat, field_value};
+use crate::typed::{ColumnFormat, column_value, field_value};
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -103,9 +103,9 @@ impl Deserializers {
             };
             match (objects, column) {
                 (None, None) => field(deserializer.as_ref(), context, data),
-                (None, Some(_)) => typed_field(decoded, context, entry),
+                (None, Some(_)) => typed_field(decoded, None, context, entry),
                 (Some(format), column) => {
-                    let object = Object { format, header, is_checked: column.is_some(), decoded };
+                    let object = Object { format, header, column: column.as_deref(), decoded };
                     object.of(context, set, entry, data)
                 }
             }
@@ -118,8 +118,8 @@ impl Deserializers {
 struct Object<'a> {
     format: &'a Py<ColumnFormat>,
     header: Header,
-    /// Whether the core decodes the record before, or checks it.
-    is_checked: bool,
+    /// What decodes the record before, or checks it.
+    column: Option<&'a TypedColumn>,
     decoded: Option<&'a TypedField>,
 }
 
@@ -135,7 +135,7 @@ impl Object<'_> {
         let format = self.format.get();
         let (Some(objects), Some(data)) = (format.objects(), data) else { return Ok(py.None()) };
         let object = if objects.is_of_payloads() {
-            if self.is_checked {
+            if self.column.is_some() {
                 decoded_value(self.decoded, context, entry)?;
             }
             let header = |name: &str| {
@@ -146,7 +146,7 @@ impl Object<'_> {
             };
             objects.of_payload(py, format.wire_format(), self.header, data, header)
         } else {
-            objects.load(typed_field(self.decoded, context, entry)?.bind(py))
+            objects.load(typed_field(self.decoded, self.column, context, entry)?.bind(py))
         };
         object.map(Bound::unbind).map_err(|cause| {
             error(py, context, self.header.column(), cause).unwrap_or_else(|failure| failure)
@@ -171,14 +171,19 @@ fn of_record(context: &RecordContext<'_, '_>, error: Error) -> PyErr {
     errors::raise(context.topic.py(), &error.at(&topic, context.partition).offset(context.offset))
 }
 
-/// Converts a key or a value that the core has decoded.
+/// Converts a key or a value that the core has decoded, in this column if it is for objects.
 fn typed_field(
     decoded: Option<&TypedField>,
+    column: Option<&TypedColumn>,
     context: &RecordContext<'_, '_>,
     entry: &RecordEntry,
 ) -> PyResult<Py<PyAny>> {
     let (name, value) = decoded_value(decoded, context, entry)?;
-    field_value(context.topic.py(), value).map(Bound::unbind).map_err(|failure| match failure.reason() {
+    let value = match column {
+        Some(column) => column_value(context.topic.py(), column, value),
+        None => field_value(context.topic.py(), value),
+    };
+    value.map(Bound::unbind).map_err(|failure| match failure.reason() {
         Ok(reason) => of_record(
             context,
             Error::new(Kind::Serialization, format!("the {name} cannot be decoded: {reason}")),

@@ -30,7 +30,7 @@ impl From<PyErr> for NoObject {
 
 impl NoObject {
     #[cold]
-    pub(super) fn new(reason: impl Into<String>) -> Self {
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
         Self(Box::new(Cause::Value { path: Vec::new(), reason: reason.into() }))
     }
 

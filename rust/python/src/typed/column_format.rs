@@ -22,7 +22,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
 use super::arrow_type::ArrowType;
-use super::decode_mode::{DeadLettersCore, decode_mode};
+use super::avro_objects::column_value;
+use super::decode_mode::{DeadLettersCore, decode_mode, mode_name};
 use super::encoding::{BatchEncoders, Encoded, encode_object, topic_encoder};
 use super::json_validation::JsonValidation;
 use super::limits_arg::schema_limits;
@@ -49,7 +50,7 @@ pub(crate) struct ColumnFormat {
     options: TypedColumnOptions,
     /// The decoders of keys and of values.
     columns: [OnceLock<Arc<TypedColumn>>; 2],
-    /// The decoders of what identifies the message of a key or a value, if objects are made of payloads.
+    /// The decoders of objects: of their values, or of what identifies the message if they are made of payloads.
     checks: [OnceLock<Arc<TypedColumn>>; 2],
     /// Whether the schema is registered before it is written with.
     registers: bool,
@@ -145,6 +146,7 @@ impl ColumnFormat {
                 message,
                 projection: projection.map(Arc::new),
                 limits: schema_limits(py, args.limits)?,
+                objects: false,
             },
             subject: subject_name(py, subject, args.subject_strategy)?,
             wire_format: named(py, "wire_format", wire_format, &WIRE_FORMATS)?,
@@ -196,10 +198,11 @@ impl ColumnFormat {
             let message = "objects of a type have all of its fields: leave fields out, or read columns";
             return Err(errors::config(py, message));
         }
-        if !objects.is_of_payloads() {
-            return self.column(py, header).map(Some);
-        }
         let mut options = TypedColumnOptions { header, ..self.options.clone() };
+        if !objects.is_of_payloads() {
+            options.part.objects = true;
+            return self.made(py, &self.checks, options).map(Some);
+        }
         match objects.checked_fields() {
             None if self.validator.is_none()
                 && matches!(self.wire_format(), WireFormat::None | WireFormat::Glue) =>
@@ -275,7 +278,7 @@ impl ColumnFormat {
             registers: self.registers,
             limits: self.options.part.limits,
             validator: self.validator.clone().map(|validator| validator as Arc<dyn PayloadValidator>),
-            writes_objects: self.objects.as_ref().is_some_and(Objects::is_of_payloads),
+            writes_objects: self.objects.is_some(),
         };
         let created = TypedEncoder::new(options, registry).map_err(|error| errors::raise(py, &error))?;
         Ok(Arc::clone(encoder.get_or_init(|| Arc::new(created))))
@@ -342,6 +345,13 @@ impl EncodedRows for OneRow {
 
 #[pymethods]
 impl ColumnFormat {
+    /// What happens to records that cannot be decoded: ``"failfast"``, ``"permissive"``, or
+    /// ``"dead-letters"`` for ``DeadLetters(…)``.
+    #[getter]
+    fn mode(&self) -> &'static str {
+        mode_name(&self.options.mode)
+    }
+
     /// Return the type of the column, and look up the reader's schema for it.
     ///
     /// Args:
@@ -462,7 +472,7 @@ impl ColumnFormat {
             Some(objects) if objects.is_of_payloads() => {
                 return self.object_of_row(py, header, &row).map_err(failed);
             }
-            objects => match (field_value(py, value), objects) {
+            objects => match (column_value(py, &column, value), objects) {
                 (Ok(value), Some(objects)) => return objects.load(&value).map_err(failed),
                 (Ok(value), None) => return Ok(value),
                 (Err(failure), _) => failure.reason()?,

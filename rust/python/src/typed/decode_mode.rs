@@ -23,6 +23,15 @@ impl DeadLettersCore {
     }
 }
 
+/// The name of a mode.
+pub(super) fn mode_name(mode: &DecodeMode) -> &'static str {
+    match mode {
+        DecodeMode::FailFast => "failfast",
+        DecodeMode::Permissive => "permissive",
+        DecodeMode::DeadLetter(_) => "dead-letters",
+    }
+}
+
 /// Returns the mode of an argument: a name, or dead letters.
 pub(super) fn decode_mode(
     py: Python<'_>,

@@ -1,6 +1,7 @@
 //! Formats of keys and values with a schema: `ColumnFormat` and its classes, and their use as arguments.
 
 mod arrow_type;
+mod avro_objects;
 mod column_format;
 mod decode_mode;
 mod encoding;
@@ -17,6 +18,7 @@ mod schema_id_header;
 mod subject_strategy;
 
 pub(crate) use arrow_type::ArrowType;
+pub(crate) use avro_objects::column_value;
 pub(crate) use column_format::{ColumnFormat, batch_encoders, field_value, typed_columns};
 pub(crate) use decode_mode::DeadLettersCore;
 pub(crate) use encoding::BatchEncoders;

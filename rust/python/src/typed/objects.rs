@@ -11,10 +11,10 @@ use ottla_client::typed::TopicEncoder;
 use ottla_schema::{Framed, Header, SchemaType, WireFormat};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyType};
 
+use super::avro_objects;
 use super::encoding::{Encoded, encode_object};
 use super::schema_id_header::SchemaIdHeader;
 use crate::convert::errors;
@@ -132,10 +132,11 @@ impl Objects {
     ) -> PyResult<Encoded<'py>> {
         let py = object.py();
         let dumped = self.dump.bind(py).call1((object,))?;
-        if !self.of_payloads {
-            return encode_object(encoder, header, topic, &dumped);
-        }
-        let payload: PyBackedBytes = dumped.extract()?;
+        let payload = match (self.of_payloads, encoder.avro_objects()) {
+            (true, _) => dumped.extract()?,
+            (false, Some(objects)) => avro_objects::payload(objects, &dumped)?,
+            (false, None) => return encode_object(encoder, header, topic, &dumped),
+        };
         let message_prefix = match wire_format {
             WireFormat::Confluent => &*self.message_prefixes.0,
             WireFormat::Apicurio => &self.message_prefixes.1,

@@ -13,6 +13,7 @@ use super::logical_type::LogicalType;
 use super::schema::{Kind, Schema};
 use super::unsupported;
 use crate::error::SchemaError;
+use crate::shape::RECURSIVE;
 
 /// The largest precision of a decimal of 128 bits.
 const MAX_PRECISION_128: u8 = 38;
@@ -48,6 +49,7 @@ pub(super) fn column_type(schema: &Schema) -> Result<(DataType, bool), SchemaErr
             let fields = record.fields.iter().map(|of| field(&of.name, &of.schema));
             DataType::Struct(fields.collect::<Result<Fields, SchemaError>>()?)
         }
+        Kind::Recursive(of) => return Err(unsupported(format!("the type {} {RECURSIVE}", of.name.0))),
         Kind::Union(branches) => {
             let is_nullable = branches.iter().any(Schema::is_null);
             let mut values = branches.iter().filter(|branch| !branch.is_null());

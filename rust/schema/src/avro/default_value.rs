@@ -1,7 +1,7 @@
 //! Encodes the defaults of fields as a writer with the reader's schema would encode them.
 //!
 //! Invariant: a default that does not fit its type is an error only where it is used, since registries contain such
-//! schemas. The size of a default, with the defaults of its inner fields, is limited.
+//! schemas. The size of a default, with the defaults of its inner fields, is limited, and so is its depth.
 
 use serde_json::Value;
 
@@ -10,11 +10,12 @@ use super::schema::{Field, Kind, Schema};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::limits::DEFAULT_KEY;
+use crate::shape::MAX_DEPTH;
 
 /// Encodes the default of a record's field. A default of more than `max` bytes is an error.
 pub(super) fn encode_field(record: &str, field: &Field, max: usize) -> Result<Vec<u8>, SchemaError> {
     let mut out = Vec::new();
-    match append_field(&mut out, field, max) {
+    match append_field(&mut out, field, max, MAX_DEPTH) {
         Ok(()) if out.len() > max => {
             Err(unsupported(format!("the default of {record}.{}: {}", field.name, too_large(max))))
         }
@@ -23,7 +24,7 @@ pub(super) fn encode_field(record: &str, field: &Field, max: usize) -> Result<Ve
     }
 }
 
-fn append_field(out: &mut Vec<u8>, field: &Field, max: usize) -> Result<(), String> {
+fn append_field(out: &mut Vec<u8>, field: &Field, max: usize, levels: usize) -> Result<(), String> {
     let default = field.default.as_ref().ok_or_else(|| format!("{} has no default", field.name))?;
     // JSON has no NaN and no infinity; Java reads any number of text here.
     let number = || default.as_str().and_then(|text| text.trim().parse::<f64>().ok());
@@ -35,7 +36,7 @@ fn append_field(out: &mut Vec<u8>, field: &Field, max: usize) -> Result<(), Stri
         Kind::Double if default.is_string() => {
             out.extend(number().ok_or_else(|| does_not_fit(&field.schema, default))?.to_le_bytes());
         }
-        _ => append(out, &field.schema, default, max)?,
+        _ => append(out, &field.schema, default, max, levels)?,
     }
     Ok(())
 }
@@ -49,11 +50,19 @@ fn does_not_fit(schema: &Schema, value: &Value) -> String {
     format!("{value} is not of the type {}", schema.name())
 }
 
-fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value, max: usize) -> Result<(), String> {
+fn append(
+    out: &mut Vec<u8>,
+    schema: &Schema,
+    value: &Value,
+    max: usize,
+    levels: usize,
+) -> Result<(), String> {
     // Defaults of fields multiply: an array of records repeats them for each of its items.
     if out.len() > max {
         return Err(too_large(max));
     }
+    // So do those of a record within itself, without end and perhaps without bytes.
+    let levels = levels.checked_sub(1).ok_or("it is nested too deep")?;
     let fail = || does_not_fit(schema, value);
     match &schema.kind {
         Kind::Null => value.as_null().ok_or_else(fail)?,
@@ -84,7 +93,7 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value, max: usize) -> Resu
             let values = value.as_array().ok_or_else(fail)?;
             if !values.is_empty() {
                 append_length(out, values.len());
-                values.iter().try_for_each(|value| append(out, items, value, max))?;
+                values.iter().try_for_each(|value| append(out, items, value, max, levels))?;
             }
             out.push(0);
         }
@@ -94,17 +103,21 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value, max: usize) -> Resu
                 append_length(out, entries.len());
                 for (key, value) in entries {
                     append_bytes(out, key.as_bytes());
-                    append(out, values, value, max)?;
+                    append(out, values, value, max, levels)?;
                 }
             }
             out.push(0);
+        }
+        Kind::Recursive(of) => {
+            let record = of.record().ok_or_else(fail)?;
+            append(out, &Kind::Record(record).into(), value, max, levels)?;
         }
         Kind::Record(record) => {
             let values = value.as_object().ok_or_else(fail)?;
             for field in &record.fields {
                 match values.get(&*field.name) {
-                    Some(value) => append(out, &field.schema, value, max)?,
-                    None => append_field(out, field, max)?,
+                    Some(value) => append(out, &field.schema, value, max, levels)?,
+                    None => append_field(out, field, max, levels)?,
                 }
             }
         }
@@ -112,7 +125,7 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value, max: usize) -> Resu
         Kind::Union(branches) => {
             let number = branches.iter().position(|branch| may_fit(branch, value)).ok_or_else(fail)?;
             append_length(out, number);
-            append(out, branches.get(number).ok_or_else(fail)?, value, max)?;
+            append(out, branches.get(number).ok_or_else(fail)?, value, max, levels)?;
         }
     }
     Ok(())
@@ -133,7 +146,7 @@ fn may_fit(schema: &Schema, value: &Value) -> bool {
             value.as_str().is_some_and(|text| of.symbols.iter().any(|symbol| &**symbol == text))
         }
         Kind::Array(_) => value.is_array(),
-        Kind::Map(_) | Kind::Record(_) => value.is_object(),
+        Kind::Map(_) | Kind::Record(_) | Kind::Recursive(_) => value.is_object(),
         Kind::Union(_) => false,
     }
 }

@@ -24,6 +24,8 @@ pub(super) enum Fault {
     Duration,
     /// A number that is not a time of day, with its unit.
     TimeOfDay(i64, &'static str),
+    /// Records within themselves are nested too deep.
+    Nested,
     /// The schemas do not match here.
     Mismatch(Arc<str>),
     /// The row takes too many bytes.
@@ -50,6 +52,7 @@ impl fmt::Display for Fault {
             Self::Decimal => f.write_str("a decimal has more digits than its precision"),
             Self::Duration => f.write_str("a duration is longer than Arrow's"),
             Self::TimeOfDay(number, unit) => write!(f, "{number} {unit} after midnight is not a time of day"),
+            Self::Nested => f.write_str("its values are nested too deep"),
             Self::Mismatch(reason) => f.write_str(reason),
             Self::Budget => f.write_str(ROW_EXCEEDED),
             Self::Full => f.write_str("the values do not fit into one array"),

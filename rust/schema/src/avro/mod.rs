@@ -7,11 +7,12 @@
 //!   (`step`, `skip`).
 //! - `payload_decoder` runs the steps (`walk`) over the bytes of each payload (`input`) and appends to `column`s.
 //! - `encoder` writes payloads from columns (`output`).
+//! - `recursive` reads and writes values of records within themselves, which have no columns, for objects.
 //!
 //! The decoder accepts and refuses the same data as Avro's own Java library, with these intended differences. A test
 //! has the same list:
 //!
-//! - A schema is refused if it is recursive, or if an array's items take no bytes; a reader's schema also if it
+//! - A schema is refused if it is recursive and its values are columns, or if an array's items take no bytes; a reader's schema also if it
 //!   has a record without fields, a fixed type of no bytes, or a value that can only be null. Arrow has no such
 //!   types, or such counts are unbounded.
 //! - A row is refused if bytes are left after its value, if a text is not UTF-8, if a boolean is neither 0 nor 1,
@@ -49,6 +50,7 @@ mod parse;
 mod parse_logical_type;
 mod payload_decoder;
 mod project;
+mod recursive;
 mod resolve;
 mod schema;
 mod skip;
@@ -63,7 +65,10 @@ use serde_json::Value;
 use self::aliases::Aliases;
 use self::column::Column;
 pub(crate) use self::encoder::AvroEncoder;
+use self::parse::Recursive;
 use self::payload_decoder::AvroPayloadDecoder;
+pub(crate) use self::recursive::RecursiveReader;
+pub use self::recursive::{AvroObjects, ObjectBuilder, ObjectSource};
 use self::schema::Schema;
 use crate::error::SchemaError;
 use crate::limits::{SchemaLimits, check_row_bytes};
@@ -119,13 +124,29 @@ impl AvroReader {
         selection: &Selection,
         limits: &SchemaLimits,
     ) -> Result<Self, SchemaError> {
-        let (whole, aliases) = parse::parse_reader(schema, limits)?;
+        let (whole, aliases) = parse::parse_reader(schema, Recursive::Refused, limits)?;
         let schema = project::project(&whole, selection)?;
         let (data_type, is_nullable) = column_type::column_type(&schema)?;
         let column = Column::new(&data_type, is_nullable, 0);
         let row_bytes = column.map_err(|error| unsupported(error.to_string()))?.width;
         check_row_bytes(row_bytes).map_err(unsupported)?;
         Ok(Self { whole, schema, aliases, limits: *limits, data_type, is_nullable, row_bytes })
+    }
+}
+
+/// Parses a writer's schema for a reader.
+fn writer_of(
+    schema: &RegisteredSchema,
+    reader: &Schema,
+    aliases: &Aliases,
+    recursive: Recursive,
+    limits: &SchemaLimits,
+) -> Result<Schema, SchemaError> {
+    let writer = parse::parse_writer(schema, &Aliases::default(), recursive, limits)?;
+    // Within one schema, an alias may also be the name of another field.
+    match aliases.is_empty() || writer.is_same(reader) {
+        true => Ok(writer),
+        false => parse::parse_writer(schema, aliases, recursive, limits),
     }
 }
 
@@ -139,12 +160,8 @@ impl ReaderSchema for AvroReader {
     }
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
-        let mut writer = parse::parse_writer(schema, &Aliases::default(), &self.limits)?;
-        // Within one schema, an alias may also be the name of another field.
-        if !self.aliases.is_empty() && !writer.is_same(&self.whole) {
-            writer = parse::parse_writer(schema, &self.aliases, &self.limits)?;
-        }
-        let step = resolve::resolve(&writer, &self.schema, &self.limits)?;
+        let writer = writer_of(schema, &self.whole, &self.aliases, Recursive::Refused, &self.limits)?;
+        let step = resolve::resolve(&writer, &self.schema, &self.limits)?.step;
         Ok(Box::new(AvroPayloadDecoder::new(step, self.data_type.clone(), self.is_nullable)))
     }
 }

@@ -1,7 +1,7 @@
 //! Parses the text of a schema, with the schemas that it references.
 //!
 //! Invariants: the depth and the size of the result are bounded with all named types expanded. A recursive type is an
-//! error, because Arrow has none. No array item takes zero bytes, so a count cannot exceed the payload.
+//! error for columns, because Arrow has none. No array item takes zero bytes, so a count cannot exceed the payload.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,19 +12,27 @@ use super::aliases::Aliases;
 use super::definitions::{Definitions, is_named_type, parse_json};
 use super::names::{alias_names, full_name, qualify};
 use super::parse_logical_type::logical_type;
-use super::schema::{Enum, Field, Fixed, Kind, Name, Record, Schema, primitive};
+use super::schema::{Enum, Field, Fixed, Kind, Name, Record, Recursion, Schema, primitive};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::limits::SchemaLimits;
 use crate::registered_schema::RegisteredSchema;
-use crate::shape::{Shape, check_level};
+use crate::shape::{RECURSIVE, Shape, check_level};
+
+/// Whether a record may contain itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Recursive {
+    Allowed,
+    Refused,
+}
 
 /// Parses a reader's schema. Also returns its aliases.
 pub(super) fn parse_reader(
     schema: &RegisteredSchema,
+    recursive: Recursive,
     limits: &SchemaLimits,
 ) -> Result<(Schema, Aliases), SchemaError> {
-    let mut pass = Pass::new(Definitions::of(schema)?, None, limits);
+    let mut pass = Pass::new(Definitions::of(schema)?, None, recursive, limits);
     let schema = pass.root(schema)?;
     Ok((schema, pass.aliases))
 }
@@ -33,9 +41,10 @@ pub(super) fn parse_reader(
 pub(super) fn parse_writer(
     schema: &RegisteredSchema,
     reader: &Aliases,
+    recursive: Recursive,
     limits: &SchemaLimits,
 ) -> Result<Schema, SchemaError> {
-    Pass::new(Definitions::of(schema)?, Some(reader), limits).root(schema)
+    Pass::new(Definitions::of(schema)?, Some(reader), recursive, limits).root(schema)
 }
 
 type Parsed = Result<(Schema, Shape), SchemaError>;
@@ -44,20 +53,27 @@ struct Pass<'a> {
     definitions: Definitions,
     /// The reader's aliases, if this is a writer's schema.
     reader: Option<&'a Aliases>,
+    recursive: Recursive,
     limits: &'a SchemaLimits,
     /// The aliases of this schema, if it is a reader's.
     aliases: Aliases,
     defined: HashMap<String, (Schema, Shape)>,
     /// The types that were parsed at their first use, before their definition.
     early: HashMap<String, Value>,
-    /// The names of the types whose definitions are being parsed.
-    open: Vec<String>,
+    /// The records whose definitions are being parsed, by their names here.
+    open: Vec<(String, Arc<Recursion>)>,
 }
 
 impl<'a> Pass<'a> {
-    fn new(definitions: Definitions, reader: Option<&'a Aliases>, limits: &'a SchemaLimits) -> Self {
+    fn new(
+        definitions: Definitions,
+        reader: Option<&'a Aliases>,
+        recursive: Recursive,
+        limits: &'a SchemaLimits,
+    ) -> Self {
+        let (aliases, open) = (Aliases::default(), Vec::new());
         let (defined, early) = (HashMap::new(), HashMap::new());
-        Self { definitions, reader, limits, aliases: Aliases::default(), defined, early, open: Vec::new() }
+        Self { definitions, reader, recursive, limits, aliases, defined, early, open }
     }
 
     fn root(&mut self, schema: &RegisteredSchema) -> Result<Schema, SchemaError> {
@@ -83,10 +99,12 @@ impl<'a> Pass<'a> {
         let qualified = qualify(name, namespace);
         // A name without a dot may also refer to a type without a namespace.
         for full in [qualified.as_str(), name] {
-            if self.open.iter().any(|open| open == full) {
-                return Err(unsupported(format!(
-                    "the type {full} is recursive, which Arrow has no type for"
-                )));
+            if let Some((_, of)) = self.open.iter().find(|(open, _)| open == full) {
+                if self.recursive == Recursive::Allowed {
+                    // A value takes bytes: it ends only with a union, an array or a map.
+                    return Ok((Kind::Recursive(Arc::clone(of)).into(), Shape::LEAF));
+                }
+                return Err(unsupported(format!("the type {full} {RECURSIVE}")));
             }
             if let Some((schema, shape)) = self.defined.get(full) {
                 return Ok((schema.clone(), *shape));
@@ -182,7 +200,7 @@ impl<'a> Pass<'a> {
         {
             return Ok((schema.clone(), *shape));
         }
-        if self.defined.contains_key(&full) || self.open.contains(&full) {
+        if self.defined.contains_key(&full) || self.open.iter().any(|(open, _)| *open == full) {
             return Err(invalid(format!("the type {full} is defined twice")));
         }
         let name: Arc<str> = match self.reader {
@@ -205,10 +223,13 @@ impl<'a> Pass<'a> {
                 (Kind::Fixed(Arc::new(fixed)), Shape::fixed(size as u64))
             }
             _ => {
-                self.open.push(full.clone());
+                let recursion = Arc::new(Recursion::new(Arc::clone(&name)));
+                self.open.push((full.clone(), Arc::clone(&recursion)));
                 let (record, shape) = self.record(name, object, &inner, level)?;
                 self.open.pop();
-                (Kind::Record(Arc::new(record)), shape)
+                let record = Arc::new(record);
+                recursion.close(&record);
+                (Kind::Record(record), shape)
             }
         };
         let logical = logical_type(&kind, object);

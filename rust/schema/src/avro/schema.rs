@@ -1,9 +1,11 @@
 //! An Avro schema as a tree whose named types are resolved and shared.
 //!
-//! Invariant: the tree has no cycles, and its extent with all named types expanded is within the limits of `shape`.
+//! Invariant: the tree has no cycles, and its extent with all named types expanded is within the limits of `shape`. A
+//! record within itself is a leaf, which knows the record while the tree exists.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use serde_json::Value;
 
@@ -33,6 +35,8 @@ pub(super) enum Kind {
     Array(Arc<Schema>),
     Map(Arc<Schema>),
     Record(Arc<Record>),
+    /// A record within itself. Only schemas of objects have it.
+    Recursive(Arc<Recursion>),
     Union(Arc<Vec<Schema>>),
 }
 
@@ -64,6 +68,12 @@ pub(super) struct Record {
 }
 
 #[derive(Debug)]
+pub(super) struct Recursion {
+    pub(super) name: Name,
+    record: OnceLock<Weak<Record>>,
+}
+
+#[derive(Debug)]
 pub(super) struct Field {
     pub(super) name: Arc<str>,
     pub(super) schema: Schema,
@@ -84,6 +94,21 @@ impl Record {
     }
 }
 
+impl Recursion {
+    pub(super) fn new(name: Arc<str>) -> Self {
+        Self { name: Name(name), record: OnceLock::new() }
+    }
+
+    /// Sets the record, once all of it was parsed.
+    pub(super) fn close(&self, record: &Arc<Record>) {
+        let _ = self.record.set(Arc::downgrade(record));
+    }
+
+    pub(super) fn record(&self) -> Option<Arc<Record>> {
+        self.record.get()?.upgrade()
+    }
+}
+
 impl From<Kind> for Schema {
     fn from(kind: Kind) -> Self {
         Self { kind, logical: None, is_selected: true }
@@ -91,6 +116,17 @@ impl From<Kind> for Schema {
 }
 
 impl Schema {
+    /// Returns the record itself for a record within itself.
+    pub(super) fn unfolded(&self) -> Cow<'_, Self> {
+        match &self.kind {
+            Kind::Recursive(of) => match of.record() {
+                Some(record) => Cow::Owned(Kind::Record(record).into()),
+                None => Cow::Borrowed(self),
+            },
+            _ => Cow::Borrowed(self),
+        }
+    }
+
     pub(super) fn is_null(&self) -> bool {
         matches!(self.kind, Kind::Null)
     }
@@ -114,6 +150,7 @@ impl Schema {
                     && one.fields.len() == other.fields.len()
                     && fields.into_iter().all(is_same)
             }
+            (Kind::Recursive(one), Kind::Recursive(other)) => one.name == other.name,
             (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
         };
         same && self.logical == other.logical
@@ -136,6 +173,7 @@ impl Schema {
             Kind::Fixed(fixed) => &fixed.name.0,
             Kind::Enum(of) => &of.name.0,
             Kind::Record(record) => &record.name.0,
+            Kind::Recursive(of) => &of.name.0,
         }
     }
 }

@@ -1,10 +1,14 @@
 //! Skips values that the reader does not have.
 //!
-//! Invariant: no array item takes zero bytes, so the payload bounds the work.
+//! Invariant: no array item takes zero bytes, so the payload bounds the work. Values of records within themselves have a
+//! limit of levels.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::fault::Fault;
 use super::input::Input;
-use super::schema::{Kind, Schema};
+use super::schema::{Kind, Record, Schema};
 
 #[derive(Debug)]
 pub(super) enum Skip {
@@ -18,10 +22,21 @@ pub(super) enum Skip {
     Map(Box<Self>),
     Union(Vec<Self>),
     Record(Vec<Self>),
+    /// A record within itself: its index.
+    Recursive(usize),
+}
+
+/// How records within themselves are skipped.
+#[derive(Debug, Default)]
+pub(super) struct RecursiveSkips {
+    /// The indexes of records, by address.
+    indexes: HashMap<usize, usize>,
+    /// Each with the levels that it takes.
+    skips: Vec<(usize, Skip)>,
 }
 
 impl Skip {
-    pub(super) fn over(schema: &Schema) -> Self {
+    pub(super) fn over(schema: &Schema, recursive: &mut RecursiveSkips) -> Self {
         match &schema.kind {
             Kind::Null => Self::Bytes(0),
             Kind::Boolean => Self::Bytes(1),
@@ -31,12 +46,29 @@ impl Skip {
             Kind::Int | Kind::Enum(_) => Self::Int,
             Kind::Long => Self::Long,
             Kind::Bytes | Kind::String => Self::Lengthed,
-            Kind::Array(items) => Self::Array(Box::new(Self::over(items))),
-            Kind::Map(values) => Self::Map(Box::new(Self::over(values))),
-            Kind::Union(branches) => Self::Union(branches.iter().map(Self::over).collect()),
-            Kind::Record(record) => {
-                Self::Record(record.fields.iter().map(|field| Self::over(&field.schema)).collect())
+            Kind::Array(items) => Self::Array(Box::new(Self::over(items, recursive))),
+            Kind::Map(values) => Self::Map(Box::new(Self::over(values, recursive))),
+            Kind::Union(branches) => {
+                Self::Union(branches.iter().map(|branch| Self::over(branch, recursive)).collect())
             }
+            Kind::Record(record) => Self::over_record(record, recursive),
+            Kind::Recursive(of) => match of.record() {
+                Some(record) => Self::Recursive(recursive.index(&record)),
+                None => Self::Bytes(usize::MAX),
+            },
+        }
+    }
+
+    fn over_record(record: &Record, recursive: &mut RecursiveSkips) -> Self {
+        Self::Record(record.fields.iter().map(|field| Self::over(&field.schema, recursive)).collect())
+    }
+
+    /// The number of levels.
+    fn levels(&self) -> usize {
+        1 + match self {
+            Self::Array(inner) | Self::Map(inner) => inner.levels(),
+            Self::Union(parts) | Self::Record(parts) => parts.iter().map(Self::levels).max().unwrap_or(0),
+            Self::Bytes(_) | Self::Int | Self::Long | Self::Lengthed | Self::Recursive(_) => 0,
         }
     }
 
@@ -45,11 +77,11 @@ impl Skip {
         1 + match self {
             Self::Array(inner) | Self::Map(inner) => inner.size(),
             Self::Union(parts) | Self::Record(parts) => parts.iter().map(Self::size).sum(),
-            Self::Bytes(_) | Self::Int | Self::Long | Self::Lengthed => 0,
+            Self::Bytes(_) | Self::Int | Self::Long | Self::Lengthed | Self::Recursive(_) => 0,
         }
     }
 
-    pub(super) fn run(&self, input: &mut Input<'_>) -> Result<(), Fault> {
+    pub(super) fn run(&self, input: &mut Input<'_>, recursive: &RecursiveSkips) -> Result<(), Fault> {
         match self {
             Self::Bytes(count) => input.take(*count).map(|_| ()),
             Self::Int => input.int().map(|_| ()),
@@ -58,7 +90,7 @@ impl Skip {
             Self::Array(items) => loop {
                 match input.skip_blocks()? {
                     0 => return Ok(()),
-                    count => (0..count).try_for_each(|_| items.run(input))?,
+                    count => (0..count).try_for_each(|_| items.run(input, recursive))?,
                 }
             },
             Self::Map(values) => loop {
@@ -66,16 +98,38 @@ impl Skip {
                     0 => return Ok(()),
                     count => (0..count).try_for_each(|_| {
                         input.bytes()?;
-                        values.run(input)
+                        values.run(input, recursive)
                     })?,
                 }
             },
             Self::Union(branches) => {
                 let number = input.long()?;
                 let branch = usize::try_from(number).ok().and_then(|number| branches.get(number));
-                branch.ok_or(Fault::Branch(number))?.run(input)
+                branch.ok_or(Fault::Branch(number))?.run(input, recursive)
             }
-            Self::Record(fields) => fields.iter().try_for_each(|field| field.run(input)),
+            Self::Record(fields) => fields.iter().try_for_each(|field| field.run(input, recursive)),
+            Self::Recursive(index) => {
+                let (levels, skip) = recursive.skips.get(*index).ok_or(Fault::Internal)?;
+                input.deeper(*levels, |input| skip.run(input, recursive))
+            }
         }
+    }
+}
+
+impl RecursiveSkips {
+    /// Returns the index of a record, which is compiled once.
+    fn index(&mut self, record: &Arc<Record>) -> usize {
+        let address = Arc::as_ptr(record).addr();
+        if let Some(index) = self.indexes.get(&address) {
+            return *index;
+        }
+        let index = self.skips.len();
+        self.indexes.insert(address, index);
+        self.skips.push((1, Skip::Int));
+        let skip = Skip::over_record(record, self);
+        if let Some(place) = self.skips.get_mut(index) {
+            *place = (skip.levels(), skip);
+        }
+        index
     }
 }

@@ -27,6 +27,8 @@ pub(super) enum Step {
     Array(Arc<Self>),
     Map(Arc<Self>),
     Record(Arc<RecordStep>),
+    /// A record within itself: the index of its step.
+    Recursive(usize),
     /// The writer's union: a step for each branch.
     Union(Arc<Vec<Self>>),
     /// A value of a branch of the reader's union of several types.

@@ -89,7 +89,7 @@ fn valid_values_of_the_suite_are_decoded_and_encoded() {
             Ok(decoder) => decoder,
             Err(error) => {
                 let error = error.to_string();
-                assert!(REFUSALS.iter().any(|reason| error.ends_with(reason)), "{}: {error}", case.name);
+                assert!(REFUSALS.iter().any(|reason| error.contains(reason)), "{}: {error}", case.name);
                 continue;
             }
         };

@@ -8,6 +8,7 @@ mod avro_encode_java;
 mod avro_evolution;
 mod avro_hostile;
 mod avro_java;
+mod avro_recursive;
 mod budget;
 mod encode_support;
 mod fuzz_corpus;

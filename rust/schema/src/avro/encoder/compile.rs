@@ -19,7 +19,7 @@ use crate::source::{
 };
 
 /// Compiles a schema for a column, within the limits on defaults.
-pub(super) fn compile(
+pub(in crate::avro) fn compile(
     schema: &Schema,
     max_default: usize,
     data_type: &DataType,
@@ -66,7 +66,7 @@ fn plain_kind(
 ) -> Result<Option<WriteKind>, RowFailure> {
     let is_number = source.is_integer() || matches!(source, DataType::Float16 | DataType::Float32);
     Ok(match &schema.kind {
-        Kind::Null | Kind::Union(_) => None,
+        Kind::Null | Kind::Union(_) | Kind::Recursive(_) => None,
         Kind::Boolean => (*source == DataType::Boolean).then_some(WriteKind::Boolean),
         Kind::Int => source.is_integer().then_some(WriteKind::Int(Rescale::Same)),
         Kind::Long => source.is_integer().then_some(WriteKind::Long(Rescale::Same)),

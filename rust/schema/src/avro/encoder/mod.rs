@@ -17,7 +17,8 @@ mod write;
 
 use arrow_schema::DataType;
 
-use self::step::WriteStep;
+pub(super) use self::compile::compile;
+pub(super) use self::step::WriteStep;
 use super::{AvroReader, FORMAT};
 use crate::error::SchemaError;
 use crate::limits::SchemaLimits;
@@ -28,7 +29,7 @@ use crate::row_failure::RowFailure;
 use crate::source::Source;
 
 /// The prefix of the paths in error messages.
-const ROOT: &str = "field ";
+pub(super) const ROOT: &str = "field ";
 
 /// The encoder of one schema for columns of one type.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl AvroEncoder {
     ) -> Result<Self, SchemaError> {
         // A schema that no column can represent cannot be encoded from columns either.
         let AvroReader { schema, .. } = AvroReader::compile(schema, &Selection::All, limits)?;
-        let step = compile::compile(&schema, limits.default_bytes, data_type);
+        let step = compile(&schema, limits.default_bytes, data_type);
         let step = step.map_err(|failure| SchemaError::column(FORMAT, &failure, ROOT))?;
         Ok(Self { step })
     }

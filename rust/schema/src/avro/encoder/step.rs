@@ -7,7 +7,7 @@ use crate::source::{DecimalConversion, Rescale};
 
 /// The step of a type.
 #[derive(Debug)]
-pub(super) struct WriteStep {
+pub(in crate::avro) struct WriteStep {
     /// The index of the null branch, if the type is a union that has one.
     pub(super) null: Option<i64>,
     /// The index of the value's branch, if the type is a union of one type and null.

@@ -12,7 +12,12 @@ use crate::source::{Number, Source, Values};
 
 impl WriteStep {
     /// Writes the value of a row, which may be null.
-    pub(super) fn run(&self, source: &Source, row: usize, out: &mut Vec<u8>) -> Result<(), RowFailure> {
+    pub(in crate::avro) fn run(
+        &self,
+        source: &Source,
+        row: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RowFailure> {
         if source.is_null(row) {
             append_long(out, self.null.ok_or_else(RowFailure::null)?);
             return Ok(());

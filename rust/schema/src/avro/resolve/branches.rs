@@ -20,7 +20,7 @@ impl Resolver {
         let mut structure = None;
         for (number, branch) in branches.iter().enumerate() {
             self.count()?;
-            match (&writer.kind, &branch.kind) {
+            match (&writer.kind, &branch.unfolded().kind) {
                 (Kind::Enum(one), Kind::Enum(other)) if one.name == other.name => return Ok(Some(number)),
                 (Kind::Fixed(one), Kind::Fixed(other)) if one.name == other.name => return Ok(Some(number)),
                 (Kind::Record(one), Kind::Record(other)) => {
@@ -46,7 +46,11 @@ impl Resolver {
     /// Returns whether two records have equal fields. The fields within their fields may differ.
     fn has_structure(&mut self, writer: &Arc<Record>, reader: &Arc<Record>) -> Result<bool, SchemaError> {
         let step = self.resolve_record(writer.whole(), reader.whole())?;
-        let Step::Record(record) = step else { return Ok(false) };
+        let record = match step {
+            Step::Record(record) => record,
+            Step::Recursive(_) => return Ok(true),
+            _ => return Ok(false),
+        };
         let differs = |field: &FieldStep| matches!(field, FieldStep::Read(_, Step::Mismatch(_)));
         Ok(!record.fields.iter().any(differs))
     }
@@ -77,6 +81,7 @@ struct Equivalence<'a> {
 impl Equivalence<'_> {
     fn holds(&mut self, writer: &Schema, reader: &Schema) -> Result<bool, SchemaError> {
         self.resolver.count()?;
+        let (writer, reader) = (&*writer.unfolded(), &*reader.unfolded());
         Ok(match (&writer.kind, &reader.kind) {
             (Kind::Array(one), Kind::Array(other)) | (Kind::Map(one), Kind::Map(other)) => {
                 self.holds(one, other)?
@@ -96,6 +101,8 @@ impl Equivalence<'_> {
                 if let Some(known) = self.records.get(&pair) {
                     return Ok(*known);
                 }
+                // As in Java, a pair within itself is equivalent.
+                self.records.insert(pair, true);
                 let fields = one.fields.iter().zip(&other.fields);
                 let holds = one.name.simple() == other.name.simple()
                     && one.fields.len() == other.fields.len()

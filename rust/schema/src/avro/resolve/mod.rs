@@ -3,7 +3,8 @@
 //! The rules are those of Java's `Resolver`, which Kafka's deserializers and Spark use. They are more lenient than the
 //! specification with the names of records, and a mismatch only fails data that contains the mismatched type.
 //!
-//! Invariant: the work is bounded. Each pair of records is resolved once, and the number of pairs of types is limited.
+//! Invariant: the work is bounded. Each pair of records is resolved once, and the number of pairs of types is limited. A
+//! pair within itself is taken to match, as in Java.
 
 mod branches;
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use crate::avro::default_value::encode_field;
 use crate::avro::schema::{Enum, Kind, Record, Schema};
-use crate::avro::skip::Skip;
+use crate::avro::skip::{RecursiveSkips, Skip};
 use crate::avro::step::{Default, FieldStep, RecordStep, Step};
 use crate::avro::{incompatible, unsupported};
 use crate::error::SchemaError;
@@ -21,17 +22,30 @@ use crate::limits::{DEFAULT_KEY, SchemaLimits};
 /// The largest number of types that are compared or skipped.
 const MAX_PAIRS: usize = 1_000_000;
 
+/// The steps that read a writer's data.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    pub(super) step: Step,
+    /// The steps of records within themselves, by index.
+    pub(super) recursive: Vec<Step>,
+    pub(super) skips: RecursiveSkips,
+}
+
 /// Compiles the steps that read a writer's data with a reader's schema.
-pub(super) fn resolve(writer: &Schema, reader: &Schema, limits: &SchemaLimits) -> Result<Step, SchemaError> {
-    let max_defaults = limits.default_bytes;
-    let mut resolver = Resolver { pairs: 0, defaults: 0, max_defaults, records: HashMap::new() };
+pub(super) fn resolve(
+    writer: &Schema,
+    reader: &Schema,
+    limits: &SchemaLimits,
+) -> Result<Resolved, SchemaError> {
+    let mut resolver = Resolver { max_defaults: limits.default_bytes, ..Resolver::default() };
     let step = resolver.resolve(writer, reader)?;
     match step.mismatch() {
         Some(reason) => Err(incompatible(&**reason)),
-        None => Ok(step),
+        None => Ok(Resolved { step, recursive: resolver.recursive, skips: resolver.skips }),
     }
 }
 
+#[derive(Default)]
 pub(super) struct Resolver {
     pairs: usize,
     /// The bytes of the defaults so far.
@@ -40,6 +54,10 @@ pub(super) struct Resolver {
     max_defaults: usize,
     /// The steps of pairs of records, by address.
     records: HashMap<(usize, usize), Step>,
+    /// The pairs of records that are being resolved, with their indexes if they are within themselves.
+    open: HashMap<(usize, usize), Option<usize>>,
+    recursive: Vec<Step>,
+    skips: RecursiveSkips,
 }
 
 impl Resolver {
@@ -58,6 +76,7 @@ impl Resolver {
 
     fn resolve(&mut self, writer: &Schema, reader: &Schema) -> Result<Step, SchemaError> {
         self.count()?;
+        let (writer, reader) = (&*writer.unfolded(), &*reader.unfolded());
         let step = match (&writer.kind, &reader.kind) {
             (Kind::Union(branches), _) => return self.resolve_union(branches, writer, reader),
             (_, Kind::Union(branches)) => {
@@ -138,7 +157,7 @@ impl Resolver {
 
     /// Returns the step that skips a value that the reader does not have.
     fn skip(&mut self, writer: &Schema) -> Result<Skip, SchemaError> {
-        let skip = Skip::over(writer);
+        let skip = Skip::over(writer, &mut self.skips);
         self.count_all(skip.size())?;
         Ok(skip)
     }
@@ -153,6 +172,25 @@ impl Resolver {
         if let Some(step) = self.records.get(&pair) {
             return Ok(step.clone());
         }
+        if let Some(index) = self.open.get_mut(&pair) {
+            let index = *index.get_or_insert_with(|| {
+                self.recursive.push(Step::Null);
+                self.recursive.len() - 1
+            });
+            return Ok(Step::Recursive(index));
+        }
+        self.open.insert(pair, None);
+        let step = self.record_step(writer, reader)?;
+        if let Some(index) = self.open.remove(&pair).flatten()
+            && let Some(place) = self.recursive.get_mut(index)
+        {
+            *place = step.clone();
+        }
+        self.records.insert(pair, step.clone());
+        Ok(step)
+    }
+
+    fn record_step(&mut self, writer: &Arc<Record>, reader: &Arc<Record>) -> Result<Step, SchemaError> {
         let mut fields = Vec::with_capacity(writer.fields.len());
         for field in &writer.fields {
             let number = reader.by_name.get(&field.name).copied();
@@ -185,7 +223,7 @@ impl Resolver {
             }
             defaults.push((number, Default { bytes, step: self.resolve(&field.schema, &field.schema)? }));
         }
-        let step = match missing {
+        Ok(match missing {
             Some(field) => Step::Mismatch(
                 format!(
                     "the reader's field {}.{} is not written and has no default",
@@ -194,9 +232,7 @@ impl Resolver {
                 .into(),
             ),
             None => Step::Record(Arc::new(RecordStep { fields, defaults })),
-        };
-        self.records.insert(pair, step.clone());
-        Ok(step)
+        })
     }
 }
 
