@@ -1,4 +1,4 @@
-"""Spark's connector, and ottla's source and sink, behind a gateway that alone reaches the brokers."""
+"""Both connectors, Spark's and ottla's, behind a gateway that alone reaches the brokers."""
 
 from __future__ import annotations
 
