@@ -41,11 +41,11 @@ COMMANDS = [(snippet, line) for snippet, line in LINES if line.startswith("ottla
 # The one of the documentation.
 TOKEN = "bLvCGj8iQFSM4WPUZ0wVxA"
 SERVER = Authority("documentation").issue("gateway", ["*.kafka.example.com"])
-LAST_ARGUMENT = re.compile(r"[|<>&]")
+LAST_ARGUMENT = re.compile(r"[|<>]")
 
 
 def arguments_of(line: str) -> argparse.Namespace:
-    """Parse the line's command, without its comment and what comes after a pipe or `&`."""
+    """Parse the line's command, without its comment and what comes after a pipe."""
     words = shlex.split(line, comments=True)
     ends = [index for index, word in enumerate(words) if LAST_ARGUMENT.fullmatch(word)]
     return build_parser().parse_args(words[1 : ends[0] if ends else None])
