@@ -23,6 +23,9 @@ ifdef CI
 export CARGO_INCREMENTAL := 0
 endif
 export OTTLA_ORACLE_DIR := $(CURDIR)/.ottla-build/oracle
+# Images of containers often set it. Without the files, every worker of pytest compiles every test, and every
+# command line that a test starts compiles ottla.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Extra arguments: make pytest ARGS='tests/mock -k fetch', make test-rust CARGO_TEST_ARGS='-p ottla-client'
 ARGS ?=
@@ -43,10 +46,17 @@ help: ## list the targets
 demo: check-demo ## run the demo, on a mock cluster or with OTTLA_BOOTSTRAP=host:port
 	@MAKE='$(MAKE)' tools/demo.sh
 
-test: check-test ## the gate: all tiers below, as in CI; also plain `make`
+test: check-test .venv/build.stamp ## the gate: all tiers below, as in CI; also plain `make`
 	@MAKE='$(MAKE)' tools/tiers.sh $(TIERS)
 
-check: lint unit ## tier 1: format, lints, types, stubs, unit tests
+# What tiers after the first one fetch or generate, if nothing did so before.
+downloads: oracle jars browser shells
+
+# Two at once, since compiling the largest crates occupies one core: the packages of Python and what needs no
+# extension beside the extension, then clippy beside the unit tests, none of which measures the time that passes.
+check: .venv/build.stamp ## tier 1: format, lints, types, stubs, unit tests
+	@tools/side_by_side.sh '$(MAKE) --no-print-directory $(QUICK)' '$(MAKE) --no-print-directory lint-python'
+	@tools/side_by_side.sh '$(MAKE) --no-print-directory stubs unit' '$(MAKE) --no-print-directory lint-rust'
 
 test-rust: oracle ## tier 2: the engine's tests, in Rust
 	$(STEP) 'cargo test'
@@ -58,7 +68,7 @@ test-python: $(QUICK) .venv/dev.stamp console-assets browser shells ## tier 3: P
 
 test-broker: $(QUICK) .venv/dev.stamp jars console-assets browser ## tier 4: three real brokers, security, older Kafka
 	$(STEP) 'pytest on real brokers'
-	@$(PYTEST_TIER) test-broker --numprocesses=2 --dist=loadscope -m 'cluster and not deep' tests/cluster tests/security tests/compat
+	@$(PYTEST_TIER) test-broker --numprocesses=3 --dist=loadscope -m 'cluster and not deep' tests/cluster tests/security tests/compat
 
 test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared with Spark's own source
 	$(STEP) 'pytest in Spark'
@@ -84,7 +94,7 @@ unit: $(QUICK) .venv/dev.stamp
 	$(STEP) 'unit tests'
 	@$(PYTEST_TIER) check --numprocesses=2 -m 'not cluster and not spark and not deep' tests/unit tests/spark
 
-.PHONY: check-test check-demo formatted
+.PHONY: check-test check-demo formatted lint-python lint-rust stubs downloads
 check-test check-demo: check-%:
 	@tools/prerequisites.sh $*
 
@@ -131,20 +141,26 @@ console-assets: .ottla-build/console-assets.stamp ## the chart library of the co
 	@tools/console_assets.sh
 	@touch $@
 
-lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
-	$(STEP) 'clippy; mypy, stubtest, twins, import circles, links of the documentation'
-# Side by side: compiling the largest crates occupies one core, and so does each of the others. These have a
-# process group, which ends with clippy's failure.
-	@set -m; { \
-	  $(PY) -m mypy; $(PY) tools/check_stubs.py; $(PY) tools/twins.py --check; $(PY) tools/import_circles.py; \
-	  tools/site.sh --check; \
-	} & python=$$!; set +m; \
-	trap 'kill -- -$$python 2>/dev/null || true' EXIT; \
-	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings; \
-	cargo clippy --quiet --locked -p ottla-client --no-default-features -- -D warnings; \
-	wait $$python
+lint: .venv/build.stamp ## format, clippy, ruff, mypy, stubs against the binary
+	@tools/side_by_side.sh '$(MAKE) --no-print-directory $(QUICK) lint-rust' '$(MAKE) --no-print-directory lint-python'
+	@$(MAKE) --no-print-directory stubs
 
-# Runs before anything is compiled.
+lint-python: formatted
+	$(STEP) 'mypy, twins, import circles, links of the documentation'
+	@$(PY) -m mypy
+	@$(PY) tools/twins.py --check
+	@$(PY) tools/import_circles.py
+	@tools/site.sh --check
+
+lint-rust:
+	$(STEP) 'clippy'
+	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	@cargo clippy --quiet --locked -p ottla-client --no-default-features -- -D warnings
+
+stubs: $(QUICK) .venv/dev.stamp
+	$(STEP) 'stubtest'
+	@$(PY) tools/check_stubs.py
+
 formatted: .venv/dev.stamp
 	$(STEP) 'cargo fmt, ruff'
 	@cargo fmt --all --check
@@ -212,6 +228,7 @@ site: $(QUICK) .venv/dev.stamp ## the documentation site, in .ottla-build/site
 clean: ## remove everything that this Makefile creates
 	@rm -rf .venv .ottla-build target rust/fuzz/target .pytest_cache .mypy_cache .ruff_cache
 	@rm -f python/ottla/_core.*.so
+	@find python tests benches tools -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/build.stamp: requirements/build.txt tools/venv.sh
 	@tools/prerequisites.sh build

@@ -39,6 +39,7 @@ TWINS = (
             (r"^class (\w+Calls)\b", r"class Async\1"),
             (r"^    def (?!_)", "    async def "),
             (r"\bself\._run\(", "await self._run("),
+            (r"\bself\.(?!_)(\w+)\(", r"await self.\1("),
             (r"\bsuper\(\)\.", r"await super()."),
             (r"\b_core\.Admin\b", "_core.AsyncAdmin"),
             (r"ottla\.admin\.blocking\b", "ottla.admin.asynchronous"),

@@ -40,7 +40,6 @@ try:
         GroupMetadata,
         OffsetAndMetadata,
         OffsetAndTimestamp,
-        OpenTransaction,
         Partition,
         PreparedTransaction,
         Producer,
@@ -95,6 +94,7 @@ if TYPE_CHECKING:
     from ottla._internal.transform_calls import transform, transform_async
     from ottla._internal.transform_steps import TransformSummary
     from ottla.admin import Admin, AsyncAdmin
+    from ottla.admin.open_transactions import OpenTransaction
     from ottla.doctor import diagnose
 
 __all__ = [
@@ -183,6 +183,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "AsyncShareConsumer": "_internal.async_share_consumer",
             "Connections": "_internal.connections",
             "Metrics": "_internal.metrics",
+            "OpenTransaction": "admin.open_transactions",
             "ProducerMetrics": "_internal.metrics",
             "TopicMetrics": "_internal.metrics",
             "TransformSummary": "_internal.transform_steps",

@@ -3,8 +3,8 @@
     ottla.prometheus.render({"orders": producer, "billing": consumer})
 
 Names are those of the Java client with the prefix ``kafka_producer_``, ``kafka_consumer_`` or
-``kafka_client_``; those of ``ottla.processing`` have ``kafka_processor_``. Invariant: all samples
-of a metric follow one HELP and TYPE line.
+``kafka_client_``; those of ``ottla.processing`` have ``kafka_processor_``. Invariant: rendering
+waits for nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from ottla._core import AsyncClient, AsyncProducer, Client, Producer
 from ottla._core import ConsumerBase as _ConsumerBase
+from ottla._internal.exposition import Family, exposition
 from ottla._internal.metrics import Metrics, ProducerMetrics, TopicMetrics
 from ottla.errors import ClosedError
 
@@ -41,15 +41,6 @@ _NODE_METRICS = {
 _LAG = "Records between the consumer's position and the end of the partition."
 
 
-@dataclass
-class _Family:
-    """The samples of one metric: labels and value."""
-
-    help: str
-    kind: str
-    samples: list[tuple[Mapping[str, str], float]] = field(default_factory=list)
-
-
 def render(clients: Mapping[str, MeasuredClient | ProcessorBase]) -> str:
     """Return the metrics of clients as text, without waiting.
 
@@ -62,7 +53,7 @@ def render(clients: Mapping[str, MeasuredClient | ProcessorBase]) -> str:
         The text of a response with the content type ``CONTENT_TYPE``. Samples have the labels
         ``client_id`` and, where they apply, ``topic``, ``partition``, ``node_id`` and ``role``.
     """
-    families: dict[str, _Family] = {}
+    families: dict[str, Family] = {}
     for client_id, client in clients.items():
         try:
             if _is_processor(client):
@@ -77,10 +68,10 @@ def render(clients: Mapping[str, MeasuredClient | ProcessorBase]) -> str:
                 continue
             kind = "counter" if name.endswith("-total") else "gauge"
             family = families.setdefault(
-                f"{prefix}_{name.replace('-', '_')}", _Family(text or name, kind)
+                f"{prefix}_{name.replace('-', '_')}", Family(text or name, kind)
             )
             family.samples.append(({"client_id": client_id, **labels}, value))
-    return "".join(line for name, family in families.items() for line in _lines(name, family))
+    return exposition(families)
 
 
 def _prefix(client: MeasuredClient) -> str:
@@ -141,21 +132,3 @@ def _help(metrics: type) -> Mapping[str, str]:
     """Return the descriptions of metrics, which the docstring of their type holds."""
     pairs = re.findall(r"^ +([a-z0-9-]+): (.+)$", metrics.__doc__ or "", re.MULTILINE)
     return {name: text[0].upper() + text[1:] for name, text in pairs}
-
-
-def _lines(name: str, family: _Family) -> Iterator[str]:
-    text = family.help.replace("\\", r"\\").replace("\n", r"\n")
-    yield f"# HELP {name} {text}\n# TYPE {name} {family.kind}\n"
-    for labels, value in family.samples:
-        shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-        yield f"{name}{{{shown}}} {_number(value)}\n"
-
-
-def _escaped(label: str) -> str:
-    return label.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
-
-
-def _number(value: float) -> str:
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    return repr(float(value))

@@ -118,6 +118,12 @@ def authorizing_kafka() -> Iterator[KafkaCluster]:
         yield cluster
 
 
+def controllers_of(kafka: KafkaCluster) -> str:
+    """Return the addresses of the controllers' listeners."""
+    ports = [node.properties["listeners"].rpartition(":")[2] for node in kafka.nodes.values()]
+    return ",".join(f"127.0.0.1:{port}" for port in ports)
+
+
 @pytest.fixture(
     params=[
         ("mock", "sync"),

@@ -11,6 +11,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.admin import ConfigResource
+from tests.cluster.conftest import controllers_of
 from tests.support.command import ottla_here
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
@@ -18,12 +19,6 @@ from tests.support.kafka_cluster import KafkaCluster
 pytestmark = pytest.mark.cluster
 
 KEY = "bootstrap.controllers"
-
-
-def controllers_of(kafka: KafkaCluster) -> str:
-    """Return the addresses of the controllers' listeners."""
-    ports = [node.properties["listeners"].rpartition(":")[2] for node in kafka.nodes.values()]
-    return ",".join(f"127.0.0.1:{port}" for port in ports)
 
 
 @pytest.fixture
@@ -85,3 +80,37 @@ def test_commands_over_controllers(kafka: KafkaCluster) -> None:
     refused = ottla_here("topics", "list", *where)
     assert refused.code != 0
     assert "controllers" in refused.err
+
+
+def test_the_doctor_checks_controllers(kafka: KafkaCluster) -> None:
+    report = ottla.diagnose({KEY: controllers_of(kafka)})
+    assert report.ok, str(report)
+    facts = report.facts
+    assert [(each.id, each.endpoint.working is not None) for each in facts.brokers] == [
+        (1, True),
+        (2, True),
+        (3, True),
+    ]
+    # Each said its id at its advertised address.
+    assert [each.endpoint.addresses[0].node for each in facts.brokers] == [1, 2, 3]
+    assert facts.quorum is not None
+    assert facts.quorum.leader in {1, 2, 3}
+    assert [voter.id for voter in facts.quorum.voters] == [1, 2, 3]
+    [note] = report.findings
+    assert note.code == "not_asked_of_controllers"
+    assert "all 3 controllers respond at their advertised addresses" in str(report)
+    # One that is down is told, and the others are checked.
+    first, *_ = controllers_of(kafka).split(",")
+    partly = ottla_here("doctor", "--bootstrap-controller", f"127.0.0.1:9,{first}", "--json")
+    assert partly.code == 0, partly.err
+    assert "bootstrap controller 127.0.0.1:9 refuses connections" in partly.text
+
+
+def test_the_doctor_tells_brokers_and_controllers_apart(kafka: KafkaCluster) -> None:
+    controller, broker = (each.split(",")[0] for each in (controllers_of(kafka), kafka.bootstrap))
+    [found] = ottla.diagnose(controller).findings
+    assert found.code == "controller_port"
+    assert "--bootstrap-controller" in found.fix
+    [found, *_] = ottla.diagnose({KEY: f"{controller},{broker}"}).findings
+    assert (found.code, found.severity) == ("broker_port", "warning")
+    assert f"{broker} is the port of a broker" in found.summary

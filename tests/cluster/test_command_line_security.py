@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Brokers
+from tests.cluster.conftest import Brokers, controllers_of
 from tests.cluster.test_admin_users import brokers
 from tests.cluster.test_command_line_topics import lines, run, run_well
+from tests.support.command import ottla_here
 from tests.support.kafka_admin import wait_until
+from tests.support.kafka_cluster import KafkaCluster
 
 __all__ = ["brokers"]
 
@@ -58,6 +60,36 @@ def test_acls(brokers: Brokers) -> None:
         done = run(brokers, "acls", *arguments)
         assert (done.code, done.out) == (2, b"")
         assert message in done.err
+
+
+@pytest.mark.cluster
+def test_acls_over_controllers(authorizing_kafka: KafkaCluster) -> None:
+    """Also when no broker runs, the controllers keep the entries."""
+    where = ("--bootstrap-controller", controllers_of(authorizing_kafka))
+
+    def run_directly(*arguments: str) -> str:
+        done = ottla_here("acls", *arguments, *where)
+        assert (done.code, done.err) == (0, "")
+        return done.text
+
+    entry = ("--topic", "payments", "--principal", "User:carol", "--allow", "read")
+    planned = run_directly("create", *entry, "--dry-run")
+    assert planned == "create ACL: allow User:carol to read topic payments from *\n"
+    run_directly("create", *entry)
+    mine = ("--principal", "User:carol")
+    over_brokers = ("acls", "list", *mine, "--json", "-b", authorizing_kafka.bootstrap)
+
+    def listed() -> tuple[int, int]:
+        """Return how many entries controllers and brokers list."""
+        direct = json.loads(run_directly("list", *mine, "--json"))
+        return len(direct), len(json.loads(ottla_here(*over_brokers).text))
+
+    wait_until(lambda: listed() == (1, 1), lambda: "the entry is there")
+    shown = ottla_here("acls", "delete", *mine, *where)
+    assert (shown.code, shown.err) == (1, "ottla: nothing was changed; repeat with --yes\n")
+    assert "delete ACL: allow User:carol to read topic payments" in shown.text
+    run_directly("delete", *mine, "--yes")
+    wait_until(lambda: listed() == (0, 0), lambda: "the entry is gone")
 
 
 def test_users(brokers: Brokers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

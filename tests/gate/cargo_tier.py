@@ -1,4 +1,4 @@
-"""The tier of Rust tests: each test program, the slowest twenty tests, each failed test again.
+"""The tier of Rust tests: each program, the slowest tests and modules, each failed test again.
 
 python -m tests.gate.cargo_tier TIER [ARGUMENT OF CARGO TEST ...] [-- ARGUMENT OF EACH PROGRAM ...]
 """
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tests.gate.flaky import Failure, rerun_failures
 from tests.gate.machine import MachineMonitor
+from tests.gate.times import LARGEST, Total, lines
 
 FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED(?: <.*>)?$", re.MULTILINE)
 """The line in which a test program names a failed test."""
@@ -100,6 +101,13 @@ def _print_slowest(times: Mapping[str, float]) -> None:
     print(f"\nslowest {len(slowest)} tests", flush=True)
     for test, seconds in slowest:
         print(f"{seconds:7.2f}s {test}", flush=True)
+    totals: dict[str, Total] = {}
+    for test, seconds in times.items():
+        # A module is a file.
+        module = test.rpartition("::")[0] or test.partition(": ")[0]
+        totals[module] = totals.get(module, Total()).plus(Total(1, seconds))
+    print(f"\nlargest {LARGEST} modules", flush=True)
+    print("\n".join(lines(totals)), flush=True)
 
 
 def _run(

@@ -1,4 +1,4 @@
-"""A tier of pytest: all its tests with the slowest twenty, then each failed test again, alone.
+"""A tier of pytest: all its tests, the slowest of them and of files, each failed test again, alone.
 
 python -m tests.gate.pytest_tier TIER [PYTEST_ARGUMENT ...]
 """
@@ -17,7 +17,7 @@ from tests.gate.flaky import rerun_failures
 from tests.gate.machine import MachineMonitor
 
 _SOME_FAILED = 1
-_SLOWEST = ["--durations=20", "--durations-min=1"]
+_SLOWEST = ["--durations=20", "--durations-min=1", "-p", "tests.gate.times"]
 
 
 def main(tier: str, arguments: Sequence[str]) -> int:

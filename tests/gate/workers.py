@@ -1,6 +1,6 @@
 """Distributes tests on real brokers over the workers of pytest-xdist.
 
-    pytest --numprocesses=2 --dist=loadscope tests/cluster tests/security tests/compat
+    pytest --numprocesses=3 --dist=loadscope tests/cluster tests/security tests/compat
 
 Each worker has its own brokers, so tests of two workers never disturb each other. A file of
 tests/cluster runs in one worker. Directories whose brokers are their own run there as a whole:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from types import TracebackType
 
-from ottla.testing import Gateway, GatewayConnection
+from ottla.gateway import GatewayConnection
+from ottla.testing import Gateway
 
 _INTERVAL = 0.01
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import ottla
 from ottla import errors
 from ottla.testing import MockCluster
 from tests.support.loops import run
+from tests.support.ports import free_ports
 
 
 def fill(cluster: MockCluster, topic: str, count: int = 30) -> None:
@@ -194,5 +196,87 @@ def test_a_scan_that_follows_reads_ahead_within_its_buffers(
             rows = 0
             while rows < 400:
                 rows += (await asyncio.wait_for(scan.__anext__(), 60)).num_rows
+
+    run(read())
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_closing_a_scan_ends_the_loop_of_another_task(
+    mock_cluster: MockCluster, topic: str, is_shared: bool
+) -> None:
+    """With a client of the application, the loop waited forever; otherwise it got its error."""
+    fill(mock_cluster, topic, 3)
+
+    async def read() -> None:
+        bootstrap = mock_cluster.bootstrap
+        client = ottla.AsyncClient(bootstrap) if is_shared else None
+        scan = ottla.scan_async(topic, client or bootstrap, end="never", columns=COLUMNS)
+        seen: list[Any] = []
+        all_seen = asyncio.Event()
+
+        async def follow() -> None:
+            async for batch in scan:
+                seen.extend(rows_of(batch))
+                if len(seen) == 3:
+                    all_seen.set()
+
+        reading = asyncio.ensure_future(follow())
+        await asyncio.wait_for(all_seen.wait(), 60)
+        await asyncio.sleep(0)
+        await scan.close()
+        await asyncio.wait_for(reading, 60)
+        with pytest.raises(errors.ClosedError, match="this scan was closed"):
+            await scan.__anext__()
+        if client is not None:
+            assert await client.topic_names() == [topic]
+            await client.close()
+
+    run(read())
+
+
+def test_closing_a_scan_ends_its_start() -> None:
+    (port,) = free_ports(1)
+
+    async def read() -> None:
+        scan = ottla.scan_async("t", f"127.0.0.1:{port}")
+        reading = asyncio.ensure_future(scan.__anext__())
+        while not scan._ends:  # noqa: ASYNC110 - no event tells that the start waits
+            await asyncio.sleep(0)
+        await scan.close()
+        with pytest.raises(errors.ClosedError, match="this scan was closed while it started"):
+            await asyncio.wait_for(reading, 60)
+
+    run(read())
+
+
+def test_a_wait_that_is_cancelled_as_it_ends_loses_no_batch(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    """The batch was there, and the task had not run yet."""
+    fill(mock_cluster, topic)
+
+    async def read() -> None:
+        async with ottla.scan_async(topic, mock_cluster.bootstrap, max_rows=1) as scan:
+            core: Any = scan._scan
+            cancelled: list[Any] = []
+
+            def next_of_core() -> Any:
+                future = core.next()
+                # Before the callback that wakes the task.
+                future.add_done_callback(lambda _: reading.cancel())
+                return future
+
+            scan._scan = SimpleNamespace(next=next_of_core, close=core.close)  # type: ignore[assignment]
+            seen: list[Any] = []
+            while True:
+                reading = asyncio.ensure_future(scan.__anext__())
+                try:
+                    seen += rows_of(await reading)
+                except asyncio.CancelledError:
+                    cancelled.append(reading)
+                except StopAsyncIteration:
+                    break
+        assert len(seen) == 30
+        assert len(cancelled) >= 30
 
     run(read())

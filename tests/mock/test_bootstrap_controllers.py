@@ -29,11 +29,9 @@ def test_producers_and_consumers_need_brokers(create: Callable[..., Any]) -> Non
         create(shared)
 
 
-def test_share_consumers_and_the_doctor_need_brokers() -> None:
+def test_share_consumers_need_brokers() -> None:
     with pytest.raises(errors.ConfigError, match="ShareConsumer needs brokers"):
         ottla.ShareConsumer(CONTROLLERS)
-    with pytest.raises(errors.ConfigError, match="the doctor needs brokers"):
-        ottla.diagnose(None, CONTROLLERS)
 
 
 def test_brokers_and_controllers_exclude_each_other() -> None:

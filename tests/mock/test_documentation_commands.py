@@ -42,13 +42,15 @@ COMMANDS = [(snippet, line) for snippet, line in LINES if line.startswith("ottla
 TOKEN = "bLvCGj8iQFSM4WPUZ0wVxA"
 SERVER = Authority("documentation").issue("gateway", ["*.kafka.example.com"])
 LAST_ARGUMENT = re.compile(r"[|<>]")
+# Built once: every worker of pytest parses every line to collect the tests.
+PARSER = build_parser()
 
 
 def arguments_of(line: str) -> argparse.Namespace:
     """Parse the line's command, without its comment and what comes after a pipe."""
     words = shlex.split(line, comments=True)
     ends = [index for index, word in enumerate(words) if LAST_ARGUMENT.fullmatch(word)]
-    return build_parser().parse_args(words[1 : ends[0] if ends else None])
+    return PARSER.parse_args(words[1 : ends[0] if ends else None])
 
 
 def command_of(line: str) -> str:
@@ -87,8 +89,8 @@ def is_secured(line: str) -> bool:
 
 
 def needs_kafka(line: str) -> bool:
-    """Whether the line needs a quorum that can change, which the mock does not have."""
-    return "-voter" in line
+    """Whether the line needs controllers, or a quorum that can change, which the mock has not."""
+    return "-voter" in line or "--bootstrap-controller" in line
 
 
 def runs(line: str) -> bool:
@@ -228,7 +230,7 @@ def test_files_of_profiles_can_be_read(tmp_path: Path, monkeypatch: pytest.Monke
     file.chmod(0o600)
     monkeypatch.setenv("OTTLA_PROFILES", str(file))
     for profile in ("default", "prod"):
-        arguments = build_parser().parse_args(["--profile", profile, "topics", "list"])
+        arguments = PARSER.parse_args(["--profile", profile, "topics", "list"])
         with ottla.Client(config=configuration(arguments), connect=False):
             pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import signal
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 import ottla
 from ottla import errors
+from ottla.processing import AsyncProcessor, Processor
+from ottla.schema import Json
 from ottla.testing import MockCluster
 from tests.support.processing import (
     PROCESSORS,
@@ -64,6 +67,10 @@ def test_bad_arguments_are_refused(mock_cluster: MockCluster, kind: Any) -> None
         ({"request_required_acks": 0}, "request.required.acks"),
         ({"exactly_once": True, "isolation_level": "read_uncommitted"}, "needs read_committed"),
         ({"max_records": 0}, "max_records is 0"),
+        ({"retry_topic": "{topic}.{delai}"}, r"retry_topic: 'orders\.\{delai\}' is not a name"),
+        ({"dead_letter_topic": "{topic} dead"}, "dead_letter_topic: 'orders dead' is not a name"),
+        ({"value_deserializer": "json"}, "value_deserializer is of type str: expected a callable"),
+        ({"key_deserializer": Json}, "key_deserializer is the class Json: expected a callable"),
         ({"max_poll_interval_ms": "5m"}, "max.poll.interval.ms is '5m'"),
     ]
     for options, message in cases:
@@ -71,6 +78,58 @@ def test_bad_arguments_are_refused(mock_cluster: MockCluster, kind: Any) -> None
             make(kind, mock_cluster, print, **options)
     with pytest.raises(errors.StateError, match="does not run"):
         print(make(kind, mock_cluster, print).producer)
+
+
+async def coroutine(_: Any) -> None:
+    """A handler of AsyncProcessor."""
+
+
+def generator(_: Any) -> Any:
+    """A mistake: its code does not run when it is called."""
+    yield
+
+
+class Coroutine:
+    """An object whose calls are coroutines."""
+
+    async def __call__(self, _: Any) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("handler", [coroutine, functools.partial(coroutine), Coroutine()])
+def test_a_coroutine_function_is_for_the_processor_of_asyncio(
+    mock_cluster: MockCluster, handler: Any
+) -> None:
+    """Its records counted as handled, and it never ran."""
+    text = "handler is a coroutine function, which Processor does not await: use AsyncProcessor"
+    with pytest.raises(errors.ArgumentTypeError, match=text):
+        make(Processor, mock_cluster, handler)
+    make(AsyncProcessor, mock_cluster, handler)
+
+
+def test_a_handler_that_does_not_run_is_refused(mock_cluster: MockCluster, kind: Any) -> None:
+    with pytest.raises(errors.ArgumentTypeError, match="handler is a generator function"):
+        make(kind, mock_cluster, generator)
+    with pytest.raises(errors.ArgumentTypeError, match="handler is of type NoneType"):
+        make(kind, mock_cluster, None)
+
+
+@pytest.mark.parametrize(
+    ("handler", "kinds", "message"),
+    [
+        (lambda record: coroutine(record), [Processor], "the handler returned a coroutine"),
+        (lambda record: generator(record), [Processor, AsyncProcessor], "returned a generator"),
+    ],
+)
+def test_a_record_whose_handler_did_not_run_is_not_committed(
+    mock_cluster: MockCluster, topic: str, handler: Any, kinds: list[Any], message: str
+) -> None:
+    """What such a function returns says that its code has not run."""
+    mock_cluster.append(topic, 0, [b"1"])
+    for kind in kinds:
+        with pytest.raises(errors.ConfigError, match=message):
+            run_to_error(make(kind, mock_cluster, handler))
+    assert not any(committed(mock_cluster, "billing", topic).values())
 
 
 def test_no_retry_topic_is_the_dead_letters_of_another_topic(kind: Any) -> None:

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import ottla
 from ottla import prometheus
+from ottla._internal.exposition import Family, exposition
 from ottla.testing import MockCluster
 
 
@@ -81,6 +82,6 @@ def test_closed_clients_are_left_out(mock_cluster: MockCluster) -> None:
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), 1e300, 3.0])
 def test_numbers(value: float) -> None:
-    family = prometheus._Family("text", "gauge", [({"a": "b"}, value)])
-    [parsed] = text_string_to_metric_families("".join(prometheus._lines("name", family)))
+    family = Family("text", "gauge", [({"a": "b"}, value)])
+    [parsed] = text_string_to_metric_families(exposition({"name": family}))
     assert [sample.value for sample in parsed.samples] == [value]

@@ -66,11 +66,13 @@ class TokenServer:
         self.client_key: ClientKey | None = None
         # In seconds; what the header Date and the checks of assertions go by.
         self.clock_ahead = 0.0
-        # The forms and assertions (header and claims) of valid requests.
+        # The HTTP headers of all requests; the forms and assertions (header and claims) of valid
+        # ones.
+        self.http_headers: list[dict[str, str]] = []
         self.forms: list[dict[str, str]] = []
         self.assertions: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._token_text = token
-        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -79,6 +81,7 @@ class TokenServer:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+                outer.http_headers.append({k.lower(): v for k, v in self.headers.items()})
                 self._respond(*outer._token(self.path, self.headers.get("Authorization", ""), body))
 
             def _respond(self, status: int, document: dict[str, Any]) -> None:
@@ -104,8 +107,14 @@ class TokenServer:
         self.issuer = f"http://127.0.0.1:{self._server.server_port}"
         self.token_url, self.jwks_url = f"{self.issuer}/token", f"{self.issuer}/jwks"
 
-    def issue(self, subject: str, audience: str = AUDIENCE, lifetime: float | None = None) -> str:
-        """Return a signed token."""
+    def issue(
+        self,
+        subject: str,
+        audience: str = AUDIENCE,
+        lifetime: float | None = None,
+        **more: object,
+    ) -> str:
+        """Return a signed token, with more claims if they are given."""
         now = time.time()
         claims = {
             "sub": subject,
@@ -114,10 +123,11 @@ class TokenServer:
             "scope": SCOPE,
             "iat": int(now),
             "exp": int(now + (self.lifetime if lifetime is None else lifetime)),
+            **more,
         }
         head = {"alg": "RS256", "kid": "one", "typ": "JWT"}
         signed = f"{encode(json.dumps(head).encode())}.{encode(json.dumps(claims).encode())}"
-        signature = self._key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+        signature = self.key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
         return f"{signed}.{encode(signature)}"
 
     @contextmanager
@@ -157,7 +167,7 @@ class TokenServer:
     def _keys(self, path: str) -> tuple[int, dict[str, Any]]:
         if path != "/jwks":
             return 404, {}
-        public = self._key.public_key().public_numbers()
+        public = self.key.public_key().public_numbers()
         key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "one"}
         return 200, {"keys": [{**key, "n": _number(public.n), "e": _number(public.e)}]}
 

@@ -112,10 +112,17 @@ def records(partition: int, offsets: Sequence[int], size: int) -> pa.RecordBatch
 
 @pytest.fixture
 def connected(monkeypatch: pytest.MonkeyPatch) -> list[FakeClient]:
-    """The client that connects next, or an error."""
+    """The client that connects next; time stands still, whatever pauses the machine makes."""
     clients: list[FakeClient] = []
     monkeypatch.setattr(record_size_estimator, "client_for", lambda _: clients[-1])
+    monkeypatch.setattr(record_size_estimator, "time", SimpleNamespace(monotonic=lambda: 0.0))
     return clients
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of a real scan is not cut short where the machine pauses for seconds."""
+    monkeypatch.setattr(record_size_estimator, "_NO_PROGRESS_SECONDS", 60.0)
 
 
 def topic_of(name: str, *sizes: int) -> list[OffsetRange]:
@@ -249,6 +256,7 @@ def test_an_unreachable_cluster_fails_no_plan(monkeypatch: pytest.MonkeyPatch) -
 BLOB = os.urandom(20_000)
 
 
+@pytest.mark.usefixtures("patient")
 def test_byte_limits_apply_to_a_stream_behind_retention(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -271,6 +279,7 @@ def test_byte_limits_apply_to_a_stream_behind_retention(
         assert "skipped" not in caplog.text
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_sample_reads_little_of_large_topics() -> None:
     with MockCluster(brokers=1) as cluster:
         for topic in ("t", "u"):

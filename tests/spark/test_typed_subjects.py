@@ -194,3 +194,22 @@ def test_the_id_of_a_schema_is_written_to_a_header(registry: MockRegistry) -> No
     ]
     with pytest.raises(ConfigError, match=r"schemaIdSerializer=header needs value\.wireFormat"):
         written(schema(registry, **{**more, "value.wireFormat": "apicurio"}))
+
+
+@pytest.mark.parametrize("column", ["key", "value"])
+@pytest.mark.parametrize("wire_format", ["none", "apicurio", "glue"])
+@pytest.mark.parametrize("serializer", ["prefix", "header"])
+def test_a_place_of_the_id_is_refused_where_none_is_chosen(
+    registry: MockRegistry, column: str, wire_format: str, serializer: str
+) -> None:
+    more = {f"{column}.wireFormat": wire_format, f"{column}.schemaIdSerializer": serializer}
+    options = {f"{column}.format": "avro", f"{column}.schema": PAID}
+    match = rf"option {column}\.schemaIdSerializer={serializer} .*no effect with {wire_format}"
+    with pytest.raises(ConfigError, match=match):
+        written({"schema.registry.url": registry.url, **options, **more})
+
+
+def test_a_subject_is_refused_where_no_id_is_looked_up(registry: MockRegistry) -> None:
+    options = schema(registry, **{"value.wireFormat": "none", "value.subject": "paid"})
+    with pytest.raises(ConfigError, match=r"value\.subject has no effect with value\.schema and"):
+        written(options)

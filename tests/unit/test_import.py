@@ -8,6 +8,7 @@ import types
 import pytest
 
 import ottla
+from ottla._internal import extras
 from tests.support.subprocesses import run_python
 
 
@@ -93,3 +94,56 @@ def test_an_old_name_is_refused_with_the_new_one() -> None:
     """Regression: names that are imported on first use hid the advice."""
     with pytest.raises(AttributeError, match=r"is ottla\.OffsetAndTimestamp now"):
         _ = ottla.admin.PartitionOffset  # type: ignore[attr-defined]
+
+
+USES_NO_EXTRA = """
+import sys
+
+asked = set()
+
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        asked.add(name.partition(".")[0])
+
+
+sys.meta_path.insert(0, Watch())
+
+from dataclasses import dataclass
+
+import ottla
+from ottla.testing import MockCluster
+
+
+@dataclass
+class Order:
+    id: int
+
+
+schema = '{"type": "object", "properties": {"id": {"type": "integer", "minimum": 1}}}'
+untyped = ottla.schema.Json(schema=schema, wire_format="none")
+typed = ottla.schema.Json(Order, wire_format="none")
+with MockCluster(brokers=1) as cluster:
+    cluster.create_topic("t", partitions=1)
+    with ottla.Producer(cluster.bootstrap, value_serializer=typed) as producer:
+        producer.send("t", Order(1)).result()
+    with ottla.Consumer(cluster.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([("t", 0)])
+        assert consumer.poll_arrow(timeout=60, value_format=untyped).num_rows == 1
+    (batch,) = ottla.scan("t", cluster.bootstrap)
+    assert typed.deserialize("t", [*batch.rows()][0][1]) == Order(1)
+    with ottla.Admin(cluster.bootstrap) as admin:
+        admin.list_topics()
+from ottla import identities, processing, prometheus
+print(*asked)
+"""
+
+
+def test_who_uses_no_extra_imports_nothing_of_one() -> None:
+    """It looks for no module of one either, whether it is installed or not."""
+    asked = set(run_python(USES_NO_EXTRA).split())
+    assert "ottla" in asked
+    of_extras = {name for names in extras.PACKAGES.values() for name in names}
+    # What classes are of, and what these packages bring.
+    of_extras |= {"pydantic", "attr", "attrs", "msgspec", "numpy", "boto3", "azure", "jsonschema"}
+    assert not asked & of_extras

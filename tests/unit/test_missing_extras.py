@@ -111,6 +111,7 @@ def test_without_pyarrow(program: str) -> None:
         ("duckdb", "duckdb"),
         ("duckdb", "pyarrow"),
         ("ray", "ray"),
+        ("ray", "pandas"),
         ("ray", "pyarrow"),
         ("dask", "dask"),
         ("dask", "pandas"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, make_dataclass
+from dataclasses import InitVar, dataclass, make_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from pydantic import RootModel
 
 from ottla import errors
 from ottla.schema import Avro, Json
@@ -117,3 +118,59 @@ def test_what_json_does_not_have_is_not_written_as_any(value: Any) -> None:
     of = with_field(Any)
     with pytest.raises(errors.SerializationError, match="x"):
         Json(of, wire_format="none").serialize("t", of(value))
+
+
+@pytest.mark.parametrize("form", [Avro, Json])
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [
+        (float, 1.5),
+        (int | str | float, 1.5),
+        (float | str | None, 2.0),
+        (list[bool | float], [True, 0.5]),
+        (dict[str, float | str], {"a": 0.5, "b": "x"}),
+    ],
+)
+def test_floats_are_read_wherever_they_are(form: Any, hint: Any, value: Any) -> None:
+    """Those of unions, and whole values, were refused with "expected float, not float 1.5"."""
+    cls = with_field(hint)
+    whole, field = form(hint, wire_format="none"), form(cls, wire_format="none")
+    assert whole.deserialize("t", whole.serialize("t", value)) == value
+    order = cls(value)
+    again = field.deserialize("t", field.serialize("t", order))
+    assert again is not None
+    assert again.x == value
+    assert type(again.x) is type(value)
+
+
+def test_a_root_model_is_read_as_it_was_written() -> None:
+    """In Avro it is a record with the field ``root``, which pydantic does not take."""
+
+    class Numbers(RootModel[list[int]]):
+        pass
+
+    for form in (Avro, Json):
+        numbers = form(Numbers, wire_format="none")
+        data = numbers.serialize("t", Numbers([1, 2]))
+        assert data is not None
+        assert numbers.deserialize("t", data) == Numbers([1, 2])
+
+
+@pytest.mark.parametrize("form", [Avro, Json])
+def test_a_constructor_that_needs_more_than_the_fields_is_refused(form: Any) -> None:
+    """Objects were written that could never be read."""
+
+    @dataclass
+    class Seeded:
+        seed: InitVar[int]
+        number: int = 0
+
+    with pytest.raises(errors.SchemaError, match="the constructor of Seeded needs seed, which is"):
+        form(Seeded, wire_format="none")
+
+    @dataclass
+    class Optional(Seeded):
+        seed: InitVar[int] = 3
+
+    optional = form(Optional, wire_format="none")
+    assert optional.deserialize("t", optional.serialize("t", Optional(number=5))).number == 5

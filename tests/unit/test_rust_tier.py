@@ -43,6 +43,8 @@ def test_outcomes_and_times_are_read(tmp_path: Path, capfd: pytest.CaptureFixtur
     lines = capfd.readouterr().out.split("\n")
     assert lines[1] == "slowest 3 tests"
     assert lines[2].split() == ["2.50s", "crate/program:", "slow"]
+    assert lines[6] == "largest 20 modules"
+    assert lines[7].split() == ["3.8s", "3", "tests", "crate/program"]
 
 
 _NO_TEST_PROGRAM = re.compile(r"^\[lib\][^\[]*^test = false$", re.MULTILINE)

@@ -27,6 +27,15 @@ class Gateway:
         """The address of each known broker behind the gateway as ``host:port``, by id."""
     def sessions(self) -> list[dict[str, Any]]:
         """Return the open client connections as plain values."""
+    def totals(self) -> dict[str, Any]:
+        """Return what all connections did since the start, as plain values."""
+    def take_ended(self) -> tuple[list[dict[str, Any]], int]:
+        """Return the connections that ended since the last call, and how many are missing.
+
+        They are plain values, the oldest first, and are kept from the first call on.
+        """
+    def events(self, after: int) -> list[dict[str, Any]]:
+        """Return what happened after the event with this number as plain values."""
     def close(self, timeout: float | None = None) -> int:
         """Stop accepting connections, let requests in flight finish, and close.
 

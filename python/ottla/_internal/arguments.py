@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, SupportsIndex, TypeVar, overload
 
 from ottla._core import is_bool, is_index, is_text
-from ottla.errors import ArgumentTypeError
+from ottla.errors import ArgumentTypeError, ConfigError
+
+TOPIC_NAME = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
+"""The names of topics that Kafka allows."""
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -158,6 +162,20 @@ def text(name: str, value: str) -> str:
     if isinstance(given, str):
         return given
     raise ArgumentTypeError(f"{name} is {_described(value)}: expected a str")
+
+
+def topic_name(name: str, value: str) -> str:
+    """Return a text that is a valid name of a topic; whether the topic exists is not asked.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if TOPIC_NAME.fullmatch(value) is None:
+        raise ConfigError(
+            f"{name}: {_shown(value)} is not a name of a topic: 1 to 249 letters, digits, dots, "
+            "underscores and hyphens"
+        )
+    return value
 
 
 def integer(name: str, value: SupportsIndex, expected: str = "an int, such as 1") -> int:

@@ -1,14 +1,16 @@
 """``scan_async``: a bounded read of a topic with asyncio, the twin of ``scan`` over the same core.
 
 Invariants: nothing is requested before the scan is entered or iterated over. A scan that is closed,
-that has ended, or that nothing refers to any more reads nothing, and its own client is closed.
+that has ended, or that nothing refers to any more reads nothing, and its own client is closed. No
+wait outlives the scan, and a wait that is cancelled loses no batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ottla._core import AsyncClient, AsyncScanBase, RecordBatch
 from ottla._internal import scanning
@@ -25,23 +27,32 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncScan", "scan_async"]
 
+_T = TypeVar("_T")
+
 
 class AsyncScan:
     """A read of topics for asyncio: an asynchronous iterator of ``RecordBatch``.
 
     ``scan_async`` returns it. It can be read once, by one task at a time. Cancelling a wait loses
     no batch. Leaving a loop early ends the read as soon as nothing refers to the scan; use
-    ``async with`` to end it at a certain place.
+    ``async with`` to end it at a certain place. A loop in another task ends when the scan is
+    closed.
     """
 
     def __init__(
-        self, start: Callable[[], Awaitable[AsyncScanBase]], own_client: AsyncClient | None
+        self,
+        start: Callable[[], Coroutine[Any, Any, AsyncScanBase]],
+        own_client: AsyncClient | None,
     ) -> None:
         self._start = start
         self._is_closed = False
         self._own_client = own_client
         self._scan: AsyncScanBase | None = None
         self._is_reading = False
+        # The batch of a wait that was cancelled when it was there already.
+        self._undelivered: asyncio.Future[RecordBatch | None] | None = None
+        # Of the tasks that wait for this scan: closing it completes them.
+        self._ends: set[asyncio.Future[None]] = set()
 
     @property
     def column_names(self) -> list[str]:
@@ -57,6 +68,10 @@ class AsyncScan:
     async def close(self) -> None:
         """Stop reading, and release the buffers. Closing a scan again has no effect."""
         self._is_closed = True
+        for end in self._ends:
+            if not end.done():
+                end.set_result(None)
+        self._undelivered = None
         if self._scan is not None:
             self._scan.close()
             self._scan = None
@@ -72,7 +87,7 @@ class AsyncScan:
             raise ClosedError("another task reads this scan: a scan can be read once")
         self._is_reading = True
         try:
-            batch = await (await self._started()).next()
+            batch = await self._next(await self._started())
         finally:
             self._is_reading = False
         if batch is None:
@@ -100,17 +115,42 @@ class AsyncScan:
         if self._is_closed:
             raise ClosedError("this scan was closed: a scan can be read once")
         if self._scan is None:
-            self._keep(await self._start())
-        if self._scan is None:
-            raise ClosedError("this scan was closed while it started")
+            start = asyncio.ensure_future(self._start())
+            if not await self._wait(start):
+                raise ClosedError("this scan was closed while it started")
+            self._scan = start.result()
         return self._scan
 
-    def _keep(self, scan: AsyncScanBase) -> None:
-        """Keep the scan that was started, unless this was closed meanwhile."""
-        if self._is_closed:
-            scan.close()
-        else:
-            self._scan = scan
+    async def _next(self, scan: AsyncScanBase) -> RecordBatch | None:
+        """Return the next batch, or None at the end, or once this is closed."""
+        batch = scan.next() if self._undelivered is None else self._undelivered
+        self._undelivered = None
+        try:
+            if not await self._wait(batch):
+                return None
+        except asyncio.CancelledError:
+            if batch.done() and not batch.cancelled():
+                self._undelivered = batch
+            raise
+        return batch.result()
+
+    async def _wait(self, work: asyncio.Future[_T]) -> bool:
+        """Wait for work, and return whether it was done before this was closed.
+
+        Work that is not done is cancelled.
+        """
+        end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ends.add(end)
+        try:
+            await asyncio.wait((work, end), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._ends.discard(end)
+            if not work.done():
+                work.cancel()
+            elif not work.cancelled():
+                # asyncio logs exceptions that nobody has looked at.
+                work.exception()
+        return work.done() and not self._is_closed
 
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else "running" if self._scan else "not started"
@@ -168,13 +208,14 @@ def scan_async(
     Raises:
         ConfigError: an argument or a configuration key is invalid.
     """
+    scanning.refuse_other_clients(bootstrap, AsyncClient)
     if isinstance(bootstrap, AsyncClient):
         if config or kwargs:
             raise ConfigError("a scan on an AsyncClient takes its configuration from it")
         client, own_client = bootstrap, None
     else:
         client = own_client = AsyncClient(bootstrap, config, timeout=timeout, **kwargs)
-    wanted = list(dict.fromkeys([topics] if isinstance(topics, str) else names("topics", topics)))
+    wanted = scanning.topic_list(topics)
     indexes = None if partitions is None else integers("partitions", partitions)
     columns = names("columns", columns)
     # The core sees these when the scan starts: too late to show the call that passed them.

@@ -18,7 +18,7 @@ PACKAGES = {
     "json-validation": ("jsonschema_rs",),
     "polars": ("polars",),
     "duckdb": ("duckdb", "pyarrow"),
-    "ray": ("ray", "pyarrow"),
+    "ray": ("ray", "pandas", "pyarrow"),
     "dask": ("dask", "pandas", "pyarrow"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }

@@ -9,11 +9,21 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ottla._core import Client, Cluster, OffsetAndTimestamp, Scan
+from ottla._core import (
+    AsyncClient,
+    Client,
+    ClientBase,
+    Cluster,
+    ConsumerBase,
+    OffsetAndTimestamp,
+    ProducerBase,
+    Scan,
+    ShareConsumerBase,
+)
 from ottla._internal.arguments import collection, integer, integers, names
 from ottla._internal.planning.offset_range import OffsetRange
 from ottla._internal.renamed import refuse_old_formats
-from ottla.errors import ConfigError, UnknownTopicError
+from ottla.errors import ArgumentTypeError, ConfigError, UnknownTopicError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,6 +41,8 @@ NEVER = "never"
 Bound = str | int | datetime | Mapping[int, int]
 
 Offsets = dict[tuple[str, int], int]
+
+_CLIENTS = (ClientBase, ConsumerBase, ProducerBase, ShareConsumerBase)
 
 
 @refuse_old_formats
@@ -131,11 +143,36 @@ def scan_client(
     kwargs: Mapping[str, Any],
 ) -> Client:
     """Return the client to scan with: the one that was passed, or a new one."""
+    refuse_other_clients(bootstrap, Client)
     if isinstance(bootstrap, Client):
         if config or kwargs:
             raise ConfigError("a scan on a Client takes its configuration from it")
         return bootstrap
     return Client(bootstrap, config, timeout=timeout, **kwargs)
+
+
+def refuse_other_clients(bootstrap: object, cls: type[Client | AsyncClient]) -> None:
+    """Raise for a client that a scan does not run on, such as a consumer.
+
+    Raises:
+        ArgumentTypeError: it is such a client.
+    """
+    if isinstance(bootstrap, _CLIENTS) and not isinstance(bootstrap, cls):
+        kind = type(bootstrap).__name__
+        raise ArgumentTypeError(
+            f"bootstrap is of type {kind}: expected addresses as host:port, or {cls.__name__}"
+        )
+
+
+def topic_list(topics: str | Sequence[str]) -> list[str]:
+    """Return the topics of a scan, each once.
+
+    Raises:
+        ArgumentTypeError: it is neither a name nor a list of names.
+    """
+    if topics is None:
+        raise ArgumentTypeError('topics is None: expected a topic, or a list such as ["abc"]')
+    return list(dict.fromkeys([topics] if isinstance(topics, str) else names("topics", topics)))
 
 
 def find_ranges(
@@ -160,8 +197,7 @@ def find_partitions(
     timeout: float | None,
 ) -> list[tuple[str, int]]:
     """Look up the partitions that ``scan`` reads with these arguments."""
-    topics = [topics] if isinstance(topics, str) else names("topics", topics)
-    topics = list(dict.fromkeys(topics))
+    topics = topic_list(topics)
     partitions = collection("partitions", partitions, "[0, 1]")
     return chosen_partitions(client.cluster(topics, timeout=timeout), topics, partitions)
 

@@ -17,6 +17,7 @@ from ottla.admin.asynchronous.group_offsets import AsyncGroupOffsetCalls
 from ottla.admin.asynchronous.groups import AsyncGroupCalls
 from ottla.admin.asynchronous.log_dirs import AsyncLogDirCalls
 from ottla.admin.asynchronous.offsets import AsyncOffsetCalls
+from ottla.admin.asynchronous.open_transactions import AsyncOpenTransactionCalls
 from ottla.admin.asynchronous.quorum import AsyncQuorumCalls
 from ottla.admin.asynchronous.quotas import AsyncQuotaCalls
 from ottla.admin.asynchronous.reassignments import AsyncReassignmentCalls
@@ -47,13 +48,15 @@ class AsyncAdmin(
     AsyncUserCalls,
     AsyncQuotaCalls,
     AsyncDelegationTokenCalls,
+    AsyncOpenTransactionCalls,
     AsyncTransactionCalls,
     _core.AsyncAdmin,
 ):
     """``Admin`` for asyncio.
 
     Use it in an ``async with`` block, or ``close()`` it. Creating it does not connect it: the
-    block, ``connect()`` or the first call does.
+    block, ``connect()`` or the first call does. With ``bootstrap.controllers``, it talks to KRaft
+    controllers, as ``Admin`` does.
 
     Args:
         bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose connections

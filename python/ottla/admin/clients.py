@@ -16,6 +16,7 @@ from ottla.admin.blocking.group_offsets import GroupOffsetCalls
 from ottla.admin.blocking.groups import GroupCalls
 from ottla.admin.blocking.log_dirs import LogDirCalls
 from ottla.admin.blocking.offsets import OffsetCalls
+from ottla.admin.blocking.open_transactions import OpenTransactionCalls
 from ottla.admin.blocking.quorum import QuorumCalls
 from ottla.admin.blocking.quotas import QuotaCalls
 from ottla.admin.blocking.reassignments import ReassignmentCalls
@@ -46,6 +47,7 @@ class Admin(
     UserCalls,
     QuotaCalls,
     DelegationTokenCalls,
+    OpenTransactionCalls,
     TransactionCalls,
     _core.Admin,
 ):
@@ -56,6 +58,10 @@ class Admin(
     its timeout. Then it raises the first item's error; with ``errors="return"`` it returns each
     item's error in the place of its result. With ``dry_run=True``, a call that changes something
     returns a ``Plan`` of what it would change.
+
+    With ``bootstrap.controllers`` (KIP-919, Kafka 3.7), it talks to KRaft controllers in place of
+    brokers: the quorum, features, ACLs, and configurations can be described and changed while no
+    broker runs. What controllers do not serve, such as topics and groups, is a ``BrokerError``.
 
     Args:
         bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.

@@ -46,8 +46,10 @@ class ClusterDescription:
     Attributes:
         cluster_id: its id.
         controller: the id of the broker to send changes to; None if it is unknown. With KRaft, any
-            broker may be named: it forwards them to the controller.
-        brokers: its brokers, in the order of their ids.
+            broker may be named: it forwards them to the controller. With
+            ``bootstrap.controllers``, the active controller.
+        brokers: its brokers, in the order of their ids; with ``bootstrap.controllers``, its
+            controllers.
         authorized_operations: what the principal may do with the cluster, such as ``ALTER``
             (KIP-430); None if it was not asked for.
     """

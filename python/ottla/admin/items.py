@@ -66,9 +66,13 @@ def error_of(
         return None
     parts = (str(item), body.get("error_message"))
     message = ": ".join(part for part in parts if part)
-    # Without the name of what was refused, no command can grant it.
-    needs_topic = code == ErrorCode.TOPIC_AUTHORIZATION_FAILED and not context.get("topic")
-    request = None if needs_topic else (api, resource or "*")
+    # Without the name of what was refused, no command can grant it: not even `*`, which grants
+    # more. Kafka has no ACL for the group whose name is empty.
+    named = {
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED: context.get("topic"),
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "kafka-cluster",
+    }
+    request = (api, resource) if named.get(code, resource) else None
     return error_of_code(code, message or None, request=request, maybe_done=maybe_done, **context)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ottla._core import (
-    OpenTransaction,
     PreparedTransaction,
     TransactionDescription,
     error_of_code,
 )
+from ottla.admin.open_transactions import OpenTransaction
 from ottla.admin.partitions import partitions_text
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.error_code import ErrorCode

@@ -11,6 +11,7 @@ import ipaddress
 import re
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -22,6 +23,8 @@ from ottla.cli.output import print_document
 from ottla.cli.parsing import seconds
 from ottla.cli.waiting import report_waiting
 from ottla.errors import ConfigError, KafkaError
+from ottla.gateway.access_log import AccessLog
+from ottla.gateway.status_server import StatusServer
 
 if sys.platform != "win32":
     import resource
@@ -54,10 +57,12 @@ class GatewayAddresses(TypedDict):
     Attributes:
         bootstrap: the address at which clients bootstrap.
         brokers: the addresses of the brokers.
+        status: the address of ``--status``, or null.
     """
 
     bootstrap: str
     brokers: list[BrokerAddress]
+    status: str | None
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -126,6 +131,19 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="SECONDS",
         help="how long requests in flight may take when the gateway ends (30)",
     )
+    parser.add_argument(
+        "--status",
+        type=_address,
+        metavar="HOST:PORT",
+        help="serve the connections, totals and events over HTTP: /connections, /totals, /events, "
+        "/brokers as JSON, and /metrics for Prometheus. Whoever reaches it sees them",
+    )
+    parser.add_argument(
+        "--access-log",
+        type=Path,
+        metavar="FILE",
+        help="append a line of JSON for each connection that has ended; - for standard error",
+    )
     add_json(parser, "print the addresses as JSON")
     parser.add_argument(
         "--for", dest="seconds", type=seconds(0), help="exit after this many seconds"
@@ -149,27 +167,43 @@ def run(arguments: argparse.Namespace) -> int:
         tls=_tls(arguments),
         client_auth=arguments.client_ca is not None,
     )
-    try:
+    with ExitStack() as shown:
+        # The log gets those connections, too, that end because the gateway does.
+        log = None
+        if arguments.access_log is not None:
+            log = shown.enter_context(AccessLog(gateway, arguments.access_log))
+        shown.callback(_close, gateway, arguments.drain)
+        status = None
+        if arguments.status is not None:
+            status = shown.enter_context(StatusServer(gateway, *arguments.status)).address
         _wait_for_brokers(gateway, config)
-        if arguments.json:
-            brokers = [BrokerAddress(id=n, address=at) for n, at in gateway.brokers.items()]
-            print_document(GatewayAddresses(bootstrap=gateway.bootstrap, brokers=brokers))
-        else:
-            print(f"ottla gateway: {gateway.bootstrap}")
-            for broker, address in gateway.brokers.items():
-                print(f"  broker {broker}: {address}")
-        sys.stdout.flush()
+        _print_addresses(gateway, status, as_json=arguments.json)
         end = None if arguments.seconds is None else time.monotonic() + arguments.seconds
         while end is None or time.monotonic() < end:
             time.sleep(_INTERVAL)
-    finally:
-        if cut_off := gateway.close(arguments.drain):
-            were = "was" if cut_off == 1 else "were"
-            say(
-                f"{counted(cut_off, 'connection')} {were} cut off, after {arguments.drain:g} s",
-                "warning",
-            )
+            if log is not None:
+                log.write()
     return 0
+
+
+def _print_addresses(gateway: _core.Gateway, status: str | None, *, as_json: bool) -> None:
+    if as_json:
+        brokers = [BrokerAddress(id=n, address=at) for n, at in gateway.brokers.items()]
+        addresses = GatewayAddresses(bootstrap=gateway.bootstrap, brokers=brokers, status=status)
+        print_document(addresses)
+    else:
+        print(f"ottla gateway: {gateway.bootstrap}")
+        for broker, address in gateway.brokers.items():
+            print(f"  broker {broker}: {address}")
+        if status is not None:
+            print(f"  status: http://{status}/connections")
+    sys.stdout.flush()
+
+
+def _close(gateway: _core.Gateway, drain: float) -> None:
+    if cut_off := gateway.close(drain):
+        were = "was" if cut_off == 1 else "were"
+        say(f"{counted(cut_off, 'connection')} {were} cut off, after {drain:g} s", "warning")
 
 
 def _raise_descriptor_limit() -> None:

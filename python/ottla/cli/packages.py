@@ -1,4 +1,4 @@
-"""The packages of the extra ``cli``, which few commands need."""
+"""The packages of extras, which few commands need: mostly of ``cli``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from ottla._internal import extras
 from ottla.errors import ConfigError
 
 
-def require(what: str, package: str) -> None:
+def require(what: str, package: str, extra: str = "cli") -> None:
     """Check that a package is installed.
 
     Raises:
         ConfigError: the package is not installed; the message names the extra.
     """
     try:
-        extras.require(what, "cli", package)
+        extras.require(what, extra, package)
     except extras.MissingExtraError as error:
         raise ConfigError(str(error)) from None

@@ -1,22 +1,15 @@
 """The options of ``ottla consume`` and ``ottla produce`` for keys and values with a schema.
 
-``formats_of`` creates the formats that read or write records. Invariant: an option that would have
-no effect is an error, and no message contains a credential.
+``schema_formats`` makes formats of them. Invariant: an option without effect is an error.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Literal
 
-from ottla._internal.text import reason
-from ottla.cli.options import registry_configuration, settings_of
-from ottla.cli.registry.schemas import reference_of
-from ottla.cli.registry_keys import REGISTRY_URL, registry_key, without_limits
+from ottla.cli.options import settings_of
+from ottla.cli.registry_keys import registry_key
 from ottla.errors import ConfigError
-from ottla.schema import Avro, ColumnFormat, Json, Protobuf, Registry, Schema
 
 PARTS = ("key", "value")
 """The parts of a record that may have a schema."""
@@ -32,15 +25,13 @@ _OPTIONS = (
     "message",
     "wire_format",
     "schema_id_serializer",
+    "validate",
 )
-_SCHEMA_ID_SERIALIZERS = ("prefix", "header")
-_LATEST = "latest"
+SCHEMA_ID_SERIALIZERS = ("prefix", "header")
+"""Where the id of the schema of a written record is; the first is the default."""
+LATEST = "latest"
+"""The text for the latest schema of the subject."""
 _WRITTEN = "written"
-_TYPES: dict[str, Literal["AVRO", "PROTOBUF", "JSON"]] = {
-    "avro": "AVRO",
-    "protobuf": "PROTOBUF",
-    "json": "JSON",
-}
 
 
 def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> None:
@@ -101,9 +92,14 @@ def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> Non
         if writes:
             group.add_argument(
                 f"--{part}-schema-id-serializer",
-                choices=_SCHEMA_ID_SERIALIZERS,
+                choices=SCHEMA_ID_SERIALIZERS,
                 help=f"whether the id is before the {part}, or the GUID in a header (prefix)",
             )
+        group.add_argument(
+            f"--{part}-validate",
+            action="store_true",
+            help=f"validate each {part} in JSON against its JSON Schema (ottla[json-validation])",
+        )
     parser.set_defaults(writes_schemas=writes)
 
 
@@ -112,26 +108,16 @@ def is_written(arguments: argparse.Namespace, part: str) -> bool:
     return bool(getattr(arguments, f"{part}_schema") == _WRITTEN and not arguments.writes_schemas)
 
 
-def formats_of(arguments: argparse.Namespace, mode: str = "failfast") -> dict[str, ColumnFormat]:
-    """Return the formats of keys and values, by ``key`` and ``value``.
+def check_schemas(arguments: argparse.Namespace, wanted: list[str]) -> None:
+    """Check the options together.
 
     Args:
         arguments: the command's arguments.
-        mode: the treatment of keys and values that cannot be decoded.
+        wanted: the parts of a record that have a format.
 
     Raises:
-        ConfigError: an argument is wrong, has no effect, or a registry is missing.
+        ConfigError: an option has no effect, or excludes another one.
     """
-    wanted = [part for part in PARTS if getattr(arguments, f"{part}_format") is not None]
-    _check(arguments, wanted)
-    if not wanted:
-        return {}
-    config, limits = without_limits(registry_configuration(arguments))
-    registry = Registry(config) if REGISTRY_URL in config else None
-    return {part: _format(arguments, part, registry, mode, limits) for part in wanted}
-
-
-def _check(arguments: argparse.Namespace, wanted: list[str]) -> None:
     for part in PARTS:
         if part in wanted:
             _check_options(arguments, part)
@@ -154,11 +140,13 @@ def _check_options(arguments: argparse.Namespace, part: str) -> None:
     given = {name: getattr(arguments, f"{part}_{name}", None) for name in ("format", *_OPTIONS)}
     if given["message"] is not None and given["format"] != "protobuf":
         raise ConfigError(f"--{part}-message has no effect without --{part}-format protobuf")
+    if given["validate"] and given["format"] != "json":
+        raise ConfigError(f"--{part}-validate has no effect without --{part}-format json")
     if given["message"] is not None and is_written(arguments, part):
         raise ConfigError(
             f"--{part}-message has no effect with --{part}-schema written: each record has its own"
         )
-    if given["subject"] is not None and not _uses_subject(arguments, part):
+    if given["subject"] is not None and not uses_subject(arguments, part):
         raise ConfigError(f"--{part}-subject has no effect with this --{part}-schema")
     if given["subject"] is not None and given["subject_strategy"] is not None:
         raise ConfigError(f"--{part}-subject and --{part}-subject-strategy exclude each other")
@@ -190,109 +178,11 @@ def _check_options(arguments: argparse.Namespace, part: str) -> None:
         raise ConfigError(f"--{part}-register has no effect with --{part}-wire-format none")
 
 
-def _uses_subject(arguments: argparse.Namespace, part: str) -> bool:
+def uses_subject(arguments: argparse.Namespace, part: str) -> bool:
+    """Whether the subject decides which schema is used, or which id it has."""
     schema = getattr(arguments, f"{part}_schema")
-    if schema is None or schema == _LATEST:
+    if schema is None or schema == LATEST:
         return True
     # A given schema is written with the id that it has in the subject.
     has_ids = getattr(arguments, f"{part}_wire_format") != "none"
     return bool(arguments.writes_schemas and schema.startswith("@") and has_ids)
-
-
-def _format(
-    arguments: argparse.Namespace,
-    part: str,
-    registry: Registry | None,
-    mode: str,
-    limits: dict[str, Any],
-) -> ColumnFormat:
-    kind, message, subject, wire_format = (
-        getattr(arguments, f"{part}_{name}")
-        for name in ("format", "message", "subject", "wire_format")
-    )
-    written = is_written(arguments, part)
-    text = None if written else getattr(arguments, f"{part}_schema")
-    schema = _schema(f"--{part}-schema", text, kind, writes=arguments.writes_schemas)
-    wire_format = wire_format or "confluent"
-    # ottla does not call AWS Glue's registry, and other registries do not have its ids.
-    used = registry if wire_format != "glue" else None
-    is_given = isinstance(schema, str | bytes)
-    strategy = getattr(arguments, f"{part}_subject_strategy", None)
-    if used is None and not (is_given and wire_format in ("none", "glue")):
-        raise ConfigError(_missing(part, wire_format))
-    if written:
-        return _format_class(kind)(used, convert=False, wire_format=wire_format, limits=limits)
-    if strategy is None and _uses_subject(arguments, part):
-        subject = subject or f"{_topic_of(arguments, part)}-{part}"
-    options: dict[str, Any] = {
-        "schema": _with_references(arguments, part, schema),
-        "subject": subject,
-        "wire_format": wire_format,
-    }
-    if strategy is not None:
-        options["subject_strategy"] = strategy
-    if arguments.writes_schemas:
-        options["register"] = getattr(arguments, f"{part}_register")
-        options["schema_id_serializer"] = (
-            getattr(arguments, f"{part}_schema_id_serializer") or _SCHEMA_ID_SERIALIZERS[0]
-        )
-    options |= {"mode": mode, "limits": limits}
-    if kind == "protobuf":
-        options["message"] = message
-    return _format_class(kind)(used, **options)
-
-
-def _format_class(kind: str) -> Callable[..., ColumnFormat]:
-    return Avro if kind == "avro" else Protobuf if kind == "protobuf" else Json
-
-
-def _with_references(
-    arguments: argparse.Namespace, part: str, schema: str | bytes | int | None
-) -> str | bytes | int | Schema | None:
-    option, texts = f"--{part}-reference", getattr(arguments, f"{part}_reference")
-    references = [reference_of(option, text) for text in texts]
-    if not references:
-        return schema
-    if not isinstance(schema, str):
-        raise ConfigError(f"{option}: descriptors refer to no schema of a registry")
-    return Schema(schema, _TYPES[getattr(arguments, f"{part}_format")], references=references)
-
-
-def _topic_of(arguments: argparse.Namespace, part: str) -> str:
-    """Return the topic whose schemas are used: ``produce`` has one, ``consume`` several."""
-    if hasattr(arguments, "topic"):
-        return str(arguments.topic)
-    topics: dict[str, None] = dict.fromkeys(arguments.topics or [])
-    if len(topics) != 1:
-        raise ConfigError(
-            f"--{part}-format: several topics have no common subject: give --{part}-subject"
-        )
-    return next(iter(topics))
-
-
-def _missing(part: str, wire_format: str) -> str:
-    if wire_format == "glue":
-        return f"--{part}-wire-format glue needs the schema: give --{part}-schema @FILE"
-    return (
-        f"--{part}-format: no schema registry is configured: give --schema-registry URL, or "
-        f"{REGISTRY_URL} in --config or --profile; for data without ids of schemas, give "
-        f"--{part}-schema @FILE and --{part}-wire-format none"
-    )
-
-
-def _schema(option: str, text: str | None, kind: str, *, writes: bool) -> str | bytes | int | None:
-    if text is None or text == _LATEST:
-        return None
-    if text.isdecimal():
-        return int(text)
-    if not text.startswith("@"):
-        expected = "latest, an id, or @FILE" if writes else "latest, an id, @FILE, or written"
-        raise ConfigError(f"{option} {text!r}: expected {expected}")
-    path = Path(text[1:])
-    try:
-        # Files with other names may be descriptors that protoc wrote.
-        if kind == "protobuf" and path.suffix != ".proto":
-            return path.read_bytes()
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{option} {text}: {reason(error)}") from None

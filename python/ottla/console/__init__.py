@@ -20,6 +20,7 @@ from ottla._core import check_schema_limits
 from ottla._internal import extras
 from ottla._internal.arguments import names, number
 from ottla.console.address import Address, address_of
+from ottla.console.gateways import gateway_urls
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -96,6 +97,7 @@ def serve(
     schema_limits: Mapping[str, Any] | None = None,
     cluster_arguments: Sequence[str] | None = None,
     simulation: Simulation | None = None,
+    gateways: Sequence[str] = (),
     tls_cert: str | Path | None = None,
     tls_key: str | Path | None = None,
 ) -> Console:
@@ -120,6 +122,8 @@ def serve(
         cluster_arguments: the arguments that name the cluster, and its configuration, in the
             commands that pages offer to copy. Default: the addresses of its brokers.
         simulation: the simulation whose producer is ``client``. Its page becomes the first page.
+        gateways: the addresses of the status of gateways (``ottla gateway --status``), such as
+            ``http://127.0.0.1:19091``, whose clients a page shows.
         tls_cert: a PEM file with the certificate of an address in ``https``, followed by those of
             its issuers. It is read once. Default: no TLS.
         tls_key: a PEM file with its private key, not encrypted. Default: the certificate's file.
@@ -157,6 +161,7 @@ def serve(
         limits=schema_limits,
         arguments=cluster_arguments,
         simulation=simulation,
+        gateways=gateway_urls(gateways),
     )
     return serve_application(application(context), context.observer.close, address)
 

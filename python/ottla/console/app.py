@@ -27,6 +27,7 @@ from ottla.console.routes import (
     access_control,
     brokers,
     changes,
+    clients,
     doctor,
     groups,
     messages,
@@ -64,6 +65,7 @@ def application(context: Context) -> Starlette:
             *groups.routes(context),
             *messages.routes(context),
             *registry.routes(context),
+            *clients.routes(context),
             *doctor.routes(context),
             *changes.routes(context),
             *access_control.routes(context),
@@ -132,6 +134,7 @@ def _routes(context: Context) -> list[BaseRoute]:
                 "group_id": context.source.group_id,
                 "allow_changes": context.allow_changes,
                 "has_registry": context.registry is not None,
+                "has_gateways": bool(context.gateways),
                 "simulation": context.simulation is not None,
                 "cluster": context.name,
             }

@@ -203,6 +203,7 @@ class _Member:
                     "group_id": None,
                     "allow_changes": self._allow_changes,
                     "has_registry": False,
+                    "has_gateways": False,
                     "simulation": False,
                     "cluster": self.cluster.name,
                 }

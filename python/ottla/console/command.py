@@ -99,6 +99,15 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "configuration keys schema.registry.*",
     )
     parser.add_argument(
+        "--gateway",
+        dest="gateways",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="the address of a gateway's --status: a page shows the clients behind it; may be "
+        "repeated",
+    )
+    parser.add_argument(
         "--simulate",
         type=int,
         nargs="?",
@@ -177,6 +186,7 @@ def _serve_one(arguments: argparse.Namespace, stack: ExitStack) -> Console:
         schema_limits=limits,
         cluster_arguments=words,
         simulation=simulation,
+        gateways=arguments.gateways,
         **_address(arguments),
     )
     return stack.enter_context(console)

@@ -65,6 +65,7 @@ def _check(arguments: argparse.Namespace) -> None:
         "BOOTSTRAP": arguments.bootstrap,
         "-b": arguments.brokers,
         "--schema-registry": arguments.schema_registry,
+        "--gateway": arguments.gateways,
         "bootstrap.servers": any(config_row_of(key) == "bootstrap.servers" for key in keys),
         REGISTRY_URL: any(registry_key(key) == REGISTRY_URL for key in keys),
     }

@@ -42,6 +42,8 @@ LOG_DIRS = 30.0
 """The log directories: brokers list all of their replicas for it."""
 CONFIGS = 10.0
 """The configuration of a topic or a broker."""
+GATEWAY = 2.0
+"""The connections and events of a gateway."""
 REGISTRY = 10.0
 """The subjects of the schema registry, or the versions of one: a request for each version."""
 TOPIC_OFFSETS = 5.0

@@ -21,6 +21,8 @@ from ottla.doctor.cluster_facts import (
     Voter,
 )
 from ottla.doctor.connection_facts import Address, BrokerView, Endpoint, Recovery, Step, Tls, View
+from ottla.doctor.controller_addresses import CONTROLLERS, ControllerAddresses, controllers_in
+from ottla.doctor.controller_checks import DEFAULT_TIMEOUT, ControllerChecks
 from ottla.doctor.facts import Facts, facts_from
 from ottla.doctor.findings import Finding
 from ottla.doctor.progress import DiagnosisStep
@@ -36,6 +38,7 @@ from ottla.doctor.state_facts import (
 from ottla.doctor.thorough import connected_admin, examine_thoroughly
 from ottla.doctor.token_subjects import with_token_subject
 from ottla.doctor.verdict import judge
+from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -104,7 +107,9 @@ def diagnose(
 ) -> Report:
     """Check each step of a connection to every bootstrap server and broker.
 
-    It writes nothing, creates no topic and joins no group.
+    It writes nothing, creates no topic and joins no group. With ``bootstrap.controllers`` it checks
+    KRaft controllers in the place of brokers: their connections, advertised addresses, ids and
+    quorum; the report says what controllers do not serve.
 
     Args:
         bootstrap: addresses as ``host:port``, in one text or a list; or the configuration, as a
@@ -125,22 +130,69 @@ def diagnose(
         raised.
 
     Raises:
-        ConfigError: the configuration is invalid.
+        ConfigError: the configuration is invalid; or a topic or a group was given with
+            ``bootstrap.controllers``, or a client of controllers in place of its configuration.
         ClosedError: the client is closed.
     """
 
+    controllers = controllers_in(bootstrap, config, kwargs)
+    if controllers is not None:
+        if topic is not None or group is not None:
+            raise ConfigError(
+                "bootstrap.controllers: controllers know no topics and no groups; check a topic or "
+                "a group with bootstrap.servers"
+            )
+        facts = _examine_controllers(controllers, timeout, on_step)
+        return Report(facts, with_token_subject(judge(facts), bootstrap, config, kwargs))
+
     def examine(timeout: float | None) -> Facts:
-        found = _core.examine(
-            bootstrap,
-            config,
-            topic=topic,
-            group=group,
-            timeout=timeout,
-            on_step=None if on_step is None else lambda values: on_step(DiagnosisStep(**values)),
-            **kwargs,
-        )
+        try:
+            found = _core.examine(
+                bootstrap,
+                config,
+                topic=topic,
+                group=group,
+                timeout=timeout,
+                on_step=None
+                if on_step is None
+                else lambda values: on_step(DiagnosisStep(**values)),
+                **kwargs,
+            )
+        except ConfigError as error:
+            if not str(error).startswith(f"{CONTROLLERS}: the doctor"):
+                raise
+            raise ConfigError(
+                f"{CONTROLLERS}: to check the controllers of a client, give its configuration in "
+                "its place"
+            ) from None
         return facts_from(found)
 
     facts = examine_thoroughly(examine, lambda: connected_admin(bootstrap, config, kwargs), timeout)
     findings = with_token_subject(judge(facts), bootstrap, config, kwargs)
     return Report(facts=facts, findings=findings)
+
+
+def _examine_controllers(
+    controllers: ControllerAddresses,
+    timeout: float | None,
+    on_step: Callable[[DiagnosisStep], object] | None,
+) -> Facts:
+    """Check controllers; the core checks their addresses as those of servers."""
+
+    def report(values: dict[str, Any]) -> None:
+        # The core ends with Metadata, which controllers do not serve.
+        if on_step is not None and values["check"] != "Metadata":
+            on_step(DiagnosisStep(**values))
+
+    def examine(addresses: Sequence[str], left: float) -> Facts:
+        found = _core.examine(
+            list(addresses),
+            controllers.config,
+            timeout=left,
+            on_step=None if on_step is None else report,
+            **controllers.more,
+        )
+        return facts_from(found)
+
+    seconds = DEFAULT_TIMEOUT if timeout is None else timeout
+    return ControllerChecks(controllers, examine, seconds, on_step).run()

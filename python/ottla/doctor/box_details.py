@@ -100,7 +100,7 @@ def _sasl(facts: Facts) -> str:
 def _metadata(facts: Facts) -> str:
     about = []
     if facts.cluster is not None:
-        about.append(counted(len(facts.cluster.brokers), "broker"))
+        about.append(counted(len(facts.cluster.brokers), facts.kind_of_node))
     topics = facts.topics
     if topics is not None and topics.step.ok:
         named = counted(topics.topics, "topic") if topics.name is None else f"topic {topics.name}"
@@ -115,7 +115,7 @@ def _advertised(facts: Facts) -> str:
         return ""
     working = [found for b in facts.brokers if (found := b.endpoint.working) is not None]
     steps = [step for address in working for step in address.steps if step.ok]
-    total = counted(len(facts.brokers), "broker")
+    total = counted(len(facts.brokers), facts.kind_of_node)
     if len(working) < len(facts.brokers):
         responding = "responds" if len(working) == 1 else "respond"
         return f"{len(working)} of {total} {responding}"

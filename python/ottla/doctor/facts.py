@@ -27,6 +27,8 @@ class Facts:
         quorum: the quorum of KRaft controllers; None if there is none or it is not reported.
         state: what the cluster reports at the end of the checks; None if it could not be asked.
         recovered: checks that timed out once and passed when they were repeated.
+        has_controllers: whether KRaft controllers were checked (``bootstrap.controllers``), which
+            are in the place of brokers then.
     """
 
     security_protocol: str
@@ -40,6 +42,19 @@ class Facts:
     seconds: float = 0.0
     state: ClusterState | None = None
     recovered: tuple[Recovery, ...] = ()
+    has_controllers: bool = False
+
+    @property
+    def kind_of_node(self) -> str:
+        """What ``brokers`` are: ``broker``, or ``controller``."""
+        return "controller" if self.has_controllers else "broker"
+
+    @property
+    def good_outcome(self) -> str:
+        """What it means that there is no error."""
+        if self.has_controllers:
+            return "The controllers respond; brokers were not checked."
+        return "Clients can use the cluster."
 
 
 def facts_from(values: Mapping[str, Any]) -> Facts:

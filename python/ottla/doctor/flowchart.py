@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ottla.doctor.box_details import bootstrap_steps, detail_of
+from ottla.doctor.checks.controller_servers import of_controllers
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
 from ottla.doctor.verdict import judge
@@ -109,9 +110,13 @@ def _box(facts: Facts, findings: Iterable[Finding], phase: str) -> Box:
     about = tuple(finding for finding in findings if box_of(finding) == phase)
     state = _state(facts, phase, {finding.severity for finding in about})
     detail = _WHY_NOT_USED[phase] if state == "not_used" else detail_of(facts, phase)
+    question = QUESTIONS[phase]
+    if facts.has_controllers:
+        question = of_controllers(question)
+        detail = _NOT_SERVED if state == "not_used" and phase in _OF_BROKERS else detail
     if phase in {"TLS", "SASL"} and state == "not_used":
         detail = f"{detail} {facts.security_protocol}"
-    return Box(phase, QUESTIONS[phase], state, detail, about)
+    return Box(phase, question, state, detail, about)
 
 
 def _state(facts: Facts, phase: str, severities: set[str]) -> BoxState:
@@ -146,6 +151,9 @@ _WHY_NOT_USED = {
     "Coordinators": "no group was given",
     "Controllers": "the brokers report no quorum of KRaft controllers, or not to this principal",
 }
+# Phases of which controllers know nothing.
+_OF_BROKERS = {"Leaders", "Coordinators"}
+_NOT_SERVED = "controllers do not serve this: check the brokers too"
 
 
 def _used(facts: Facts, phase: str) -> bool:
@@ -154,6 +162,8 @@ def _used(facts: Facts, phase: str) -> bool:
         return facts.security_protocol.endswith("SSL")
     if phase == "SASL":
         return facts.security_protocol.startswith("SASL")
+    if facts.has_controllers and phase in _OF_BROKERS:
+        return False
     if facts.cluster is None:
         return True
     if phase == "Leaders":

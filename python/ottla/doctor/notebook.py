@@ -19,7 +19,7 @@ def report_html(report: Report) -> str:
     """Return the flowchart of a doctor's report, and its findings."""
     boxes = flowchart(report)
     end = ends_at(boxes)
-    title = "Clients can use the cluster." if end is None else f"Clients fail at {end.phase}."
+    title = report.facts.good_outcome if end is None else f"Clients fail at {end.phase}."
     steps = [(box.phase, box.question, box.state.replace("_", " "), box.detail) for box in boxes]
     findings = [
         (found.severity, found.certainty, found.phase, cut(found.summary, 500), cut(found.fix, 500))

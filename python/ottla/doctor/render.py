@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from ottla._internal.style import Style
 from ottla._internal.text import clean, counted
+from ottla.doctor.checks.controller_servers import of_controllers
 from ottla.doctor.checks.replicas import below_minimum
 from ottla.doctor.cluster_facts import Broker, PartitionCheck
 from ottla.doctor.cluster_state import never_caught_up
@@ -29,7 +30,8 @@ _FAILING = 10
 
 def render(facts: Facts, findings: Sequence[Finding], style: Style) -> str:
     """Return the report's text, without a newline at its end."""
-    lines = [style.paint("bold", f"bootstrap servers ({facts.security_protocol})")]
+    servers = of_controllers("bootstrap servers") if facts.has_controllers else "bootstrap servers"
+    lines = [style.paint("bold", f"{servers} ({facts.security_protocol})")]
     for server in facts.bootstrap:
         lines += tree(_endpoint(server, server.name), style)
     if facts.cluster is not None:
@@ -58,6 +60,8 @@ def _verdict(facts: Facts, findings: Sequence[Finding], style: Style) -> list[st
             summary = f"{brokers} respond at their advertised addresses"
         if checked < count:
             summary = f"the {checked} of {count} brokers that were checked in time respond"
+        if facts.has_controllers:
+            summary = of_controllers(summary)
         lines.append(f"  {style.mark(True)} {summary}")
     return [*lines, *render_findings(findings, style)]
 
@@ -77,7 +81,8 @@ def render_findings(findings: Iterable[Finding], style: Style) -> list[str]:
 
 def _brokers(facts: Facts, style: Style) -> list[Node]:
     """Return the brokers, failing ones first, and only as many as fit on a screen."""
-    nodes = {broker.id: _broker(broker) for broker in facts.brokers}
+    describe = _controller if facts.has_controllers else _broker
+    nodes = {broker.id: describe(broker) for broker in facts.brokers}
     failing = [broker for broker in facts.brokers if not nodes[broker.id].ok]
     if style.verbose or len(facts.brokers) <= _BROKERS:
         return list(nodes.values())
@@ -87,12 +92,14 @@ def _brokers(facts: Facts, style: Style) -> list[Node]:
         shown.append(Node(False, node.text, _first_failure(broker)))
     if len(failing) > _FAILING:
         rest = failing[_FAILING:]
-        shown.append(Node(False, f"{len(rest)} more brokers", f"failing too: {_ids(rest)}"))
+        more = f"{len(rest)} more {facts.kind_of_node}s"
+        shown.append(Node(False, more, f"failing too: {_ids(rest)}"))
     healthy = [broker for broker in facts.brokers if nodes[broker.id].ok]
     if healthy:
         slowest = max(_slowest(broker) for broker in healthy)
         note = f"{_ids(healthy)}: every step within {slowest * 1e3:.1f} ms"
-        shown.append(Node(True, counted(len(healthy), "healthy broker"), note))
+        kind = f"healthy {facts.kind_of_node}"
+        shown.append(Node(True, counted(len(healthy), kind), note))
     return shown
 
 
@@ -157,6 +164,14 @@ def _broker(broker: Broker) -> Node:
         failed = sum(checked.failure is not None for checked in rest)
         note = f"{failed} of them failed" if failed else "all passed"
         node.below.append(Node(not failed, counted(len(rest), "more partition"), note))
+    return node
+
+
+def _controller(controller: Broker) -> Node:
+    """Return a controller, which leads no partitions of topics."""
+    endpoint = controller.endpoint
+    node = _endpoint(endpoint, f"controller {controller.id} at {endpoint.name}")
+    node.note = f"in {controller.rack}" if controller.rack and node.ok else ""
     return node
 
 

@@ -32,13 +32,19 @@ def _detail(step: Step, address: Address) -> str:
         return f"{release}{counted(len(address.apis), 'API')}"
     if step.check == "TLS" and address.tls is not None:
         return _tls(address.tls)
-    if step.check == "SASL":
+    if step.check == "SASL" and address.mechanisms:
         return f"offered: {', '.join(address.mechanisms)}"
     if step.check == "Metadata" and address.view is not None:
-        return counted(len(address.view.brokers), "broker")
+        return counted(len(address.view.brokers), kind_of_node(address))
     if step.check == "Identity" and address.node is not None:
-        return f"it is broker {address.node}"
+        return f"it is {kind_of_node(address)} {address.node}"
     return ""
+
+
+def kind_of_node(address: Address) -> str:
+    """Return what responds: ``controller`` if it does not serve clients, or ``broker``."""
+    is_controller = "DescribeQuorum" in address.apis and "Metadata" not in address.apis
+    return "controller" if is_controller else "broker"
 
 
 def _contradiction(step: Step, address: Address) -> str:

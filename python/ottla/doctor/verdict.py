@@ -12,6 +12,7 @@
 
 The findings have that order, errors first. ``checks.speed`` and ``checks.throttles`` add findings
 about latency and quotas, and ``checks.advice`` about good practice. A finding says how sure it is.
+``checks.controller_servers`` has the words for controllers that were checked in place of brokers.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ottla._internal.text import counted
 from ottla.doctor.checks.advice import advise
 from ottla.doctor.checks.bootstrap import judge_bootstrap
 from ottla.doctor.checks.brokers import judge_brokers
+from ottla.doctor.checks.controller_servers import judge_controller_servers
 from ottla.doctor.checks.controllers import judge_controllers
 from ottla.doctor.checks.leaders import judge_coordinator, judge_leaders, judge_topics
 from ottla.doctor.checks.reassignments import judge_reassignments
@@ -79,6 +81,8 @@ def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
         # These requests have large responses, or go through a broker whose path drops them.
         explained = {code for code, step in _other_time_outs(facts) if step.reason == "timed_out"}
         findings = [finding for finding in findings if finding.code not in explained]
+    if facts.has_controllers:
+        findings = list(judge_controller_servers(facts, findings))
     findings.sort(key=lambda f: (_SEVERITIES[f.severity], EXIT_CODES[f.phase]))
     return tuple(findings)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import Record
-from ottla.errors import KafkaError, SerializationError
+from ottla.errors import ConfigError, KafkaError, SerializationError
 
 if TYPE_CHECKING:
     from ottla._core.aliases import DeserializerLike
@@ -22,7 +22,13 @@ _Decode = Callable[[Record[Any, Any]], Any]
 
 
 def decoder(key: DeserializerLike[Any] | None, value: DeserializerLike[Any] | None) -> _Decode:
-    """Return a function from a record of bytes to a record of objects."""
+    """Return a function from a record of bytes to a record of objects.
+
+    Raises:
+        ConfigError: a deserializer is none. Each record would be a dead letter.
+    """
+    _check("key", key)
+    _check("value", value)
     if key is None and value is None:
         return lambda record: record
 
@@ -52,6 +58,20 @@ def decoder_in_thread(
     if not isinstance(key, ColumnFormat) and not isinstance(value, ColumnFormat):
         return decode
     return lambda record: asyncio.to_thread(decode, record)
+
+
+def _check(kind: str, deserializer: object) -> None:
+    # A format is no function, and its class makes formats of registries, not values of bytes.
+    is_class = isinstance(deserializer, type) and hasattr(deserializer, "deserialize")
+    if deserializer is not None and (
+        is_class or not (callable(deserializer) or hasattr(deserializer, "deserialize"))
+    ):
+        given = f"the class {getattr(deserializer, '__name__', '')}"
+        given = given if is_class else f"of type {type(deserializer).__name__}"
+        raise ConfigError(
+            f"{kind}_deserializer is {given}: expected a callable, or an object with "
+            "deserialize(topic, data, headers); see ottla.deserializers"
+        )
 
 
 def _decoded(kind: str, deserializer: Any, record: Record[Any, Any], data: Any) -> Any:

@@ -16,6 +16,7 @@ from ottla import errors
 from ottla._core import Record
 from ottla._internal.steps import Steps
 from ottla.processing.failed_records import FailedRecords
+from ottla.processing.handler_checks import check_returned
 from ottla.processing.held_records import Item
 from ottla.processing.letter_headers import own_headers
 from ottla.processing.processing_metrics import Counts
@@ -84,7 +85,8 @@ class HandlerCalls:
         outcome.called = len(records)
         began = time.monotonic()
         try:
-            yield partial(self._handler, records if self._is_batch else records[0])
+            returned = yield partial(self._handler, records if self._is_batch else records[0])
+            check_returned(returned)
         except FailedRecords as error:
             for index, failure in error.failures.items():
                 if not (self._is_batch and 0 <= index < len(records)):

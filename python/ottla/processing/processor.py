@@ -40,7 +40,8 @@ class Processor(ProcessorBase):
     is then handled again by the next run, and has lost no attempt.
 
     Args:
-        handler: called with each ``Record``, as it was first read, or with a list of them.
+        handler: called with each ``Record``, as it was first read, or with a list of them; for a
+            coroutine function, use ``AsyncProcessor``.
         topics: the topic or topics to read.
         bootstrap: addresses as ``host:port``.
         config: configuration of the consumer and the producer by Kafka's dotted names. Keyword
@@ -76,7 +77,8 @@ class Processor(ProcessorBase):
 
     Raises:
         ConfigError: an argument is invalid, or ``group.id`` is missing.
-        TypeError: the handler is not callable.
+        ArgumentTypeError: the handler is no function, or a coroutine function or a generator
+            function, whose code would not run.
     """
 
     _decoder = staticmethod(decoder)
@@ -154,6 +156,7 @@ class AsyncProcessor(ProcessorBase):
     """
 
     _decoder = staticmethod(decoder_in_thread)
+    _awaits = True
 
     @property
     def producer(self) -> AsyncProducer:

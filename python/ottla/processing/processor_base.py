@@ -19,6 +19,7 @@ from ottla._internal.group_settings import (
 )
 from ottla.errors import ConfigError, StateError
 from ottla.processing.engine import Engine
+from ottla.processing.handler_checks import check_handler
 from ottla.processing.observing import ProcessorChain
 from ottla.processing.processing_metrics import NOTHING
 from ottla.processing.retry_policy import RetryPolicy, actions
@@ -39,6 +40,8 @@ class ProcessorBase:
     """The arguments and methods that both processors share; none of them waits."""
 
     _decoder: Callable[..., Any]
+    # Whether what the handler returns is awaited.
+    _awaits = False
 
     def __init__(
         self,
@@ -64,8 +67,7 @@ class ProcessorBase:
         interceptors: Iterable[ProcessorInterceptor] = (),
         **kwargs: Any,
     ) -> None:
-        if not callable(handler):
-            raise TypeError(f"handler is of type {type(handler).__name__}: expected a function")
+        check_handler(handler, awaits=self._awaits)
         if batch and keep_order:
             raise ConfigError("keep_order needs a handler of single records: leave out batch=True")
         self._bootstrap = bootstrap

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ottla._internal.arguments import collection, number, text
+from ottla._internal.arguments import collection, number, text, topic_name
 from ottla.errors import ConfigError, KafkaError, RecordTooLargeError, SerializationError
 
 __all__ = ["Action", "RetryPolicy", "actions"]
@@ -94,7 +94,8 @@ class RetryPolicy:
         """Check delays and names.
 
         Raises:
-            ConfigError: a delay is negative, or two topics have one name.
+            ConfigError: a delay is negative, a name is not one of a topic, or two topics have the
+                same one.
         """
         for index, delay in enumerate(self.delays):
             if not 0 <= number(f"retry_delays[{index}]", delay, "seconds, such as 60") < 1e9:
@@ -103,6 +104,11 @@ class RetryPolicy:
         text("dead_letter_topic", self.dead_letter_topic)
         if not topics:
             raise ConfigError("topics is empty: name a topic to read")
+        for topic in topics:
+            topic_name("topics", topic)
+            topic_name("dead_letter_topic", self.dead_letters(topic))
+            for retry in self.retry_topics(topic):
+                topic_name("retry_topic", retry)
         named: dict[str, str] = {}
         all_letters = {self.dead_letters(topic) for topic in topics}
         for topic in topics:

@@ -8,12 +8,15 @@ planned, whatever is registered later.
 from __future__ import annotations
 
 import os
+import socket
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from ottla._internal.extras import require
 from ottla.errors import SchemaError
 from ottla.spark.options.typed_columns import TypedColumn
 
@@ -127,7 +130,20 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
         case "protobuf":
             return schema.Protobuf(registry, message=typed.message, **common)
         case _:
-            return schema.Json(registry, **common)
+            require_validator(typed)
+            return schema.Json(registry, validate=typed.validates, **common)
+
+
+def require_validator(typed: TypedColumn) -> None:
+    """Check that this process can validate a column, if that is asked for.
+
+    Raises:
+        MissingExtraError: the package is not installed; it says where, since executors may have
+            other packages than the driver.
+    """
+    if typed.validates:
+        place = f"{sys.executable} on {socket.gethostname()}"
+        require(f"option {typed.column}.validate=true, in {place},", "json-validation")
 
 
 def _schema(typed: TypedColumn) -> str | int | Schema | None:

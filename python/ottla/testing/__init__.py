@@ -12,7 +12,7 @@ With pytest, the fixtures ``mock_cluster`` and ``mock_registry`` provide new one
 from __future__ import annotations
 
 from ottla.testing.fault import Fault
-from ottla.testing.gateway import Gateway, GatewayConnection
+from ottla.testing.gateway import Gateway
 from ottla.testing.group import Group, GroupMember
 from ottla.testing.mock_cluster import MockCluster
 from ottla.testing.mock_registry import MockRegistry, RegistryFault, RegistryRequest
@@ -23,7 +23,6 @@ from ottla.testing.transactions import TransactionState
 __all__ = [
     "Fault",
     "Gateway",
-    "GatewayConnection",
     "Group",
     "GroupMember",
     "MockCluster",

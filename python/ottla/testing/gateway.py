@@ -3,43 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from ottla import _core
 from ottla._internal.arguments import mapping
-
-
-@dataclass(frozen=True)
-class GatewayConnection:
-    """A client's connection through a gateway, at one point in time.
-
-    Attributes:
-        id: its number, which no other connection of the gateway has.
-        peer: the client's address as ``host:port``.
-        broker: the broker that the client named; None for the bootstrap address.
-        client_id: the ``client.id`` of its latest request.
-        software: the name and version of the client's library, or None if it has not sent them.
-        received: the bytes received from the client.
-        sent: the bytes received from the broker.
-        age: how long it has been open, in seconds.
-        requests: the number of requests by API.
-        responses: the number of responses by API.
-        waited: the time from each request to its response, added up by API, in seconds.
-    """
-
-    id: int
-    peer: str
-    broker: int | None
-    client_id: str
-    software: str | None
-    received: int
-    sent: int
-    age: float
-    requests: Mapping[str, int]
-    responses: Mapping[str, int]
-    waited: Mapping[str, float]
+from ottla.gateway.connection import GatewayConnection, connection_of
+from ottla.gateway.event import GatewayEvent, event_of
+from ottla.gateway.totals import GatewayTotals, totals_of
 
 
 class Gateway:
@@ -82,7 +53,27 @@ class Gateway:
 
     def connections(self) -> list[GatewayConnection]:
         """Return the clients' connections that are open now, the oldest first."""
-        return [_connection(values) for values in self._core.sessions()]
+        return [connection_of(values) for values in self._core.sessions()]
+
+    def ended(self) -> list[GatewayConnection]:
+        """Return the clients' connections that have ended since the last call, the oldest first.
+
+        They are kept from the first call on: the first one returns none. At most 10,000 are kept.
+        """
+        connections, _ = self._core.take_ended()
+        return [connection_of(values) for values in connections]
+
+    def totals(self) -> GatewayTotals:
+        """Return what all connections did since the gateway started."""
+        return totals_of(self._core.totals())
+
+    def events(self, after: int = 0) -> list[GatewayEvent]:
+        """Return what happened lately, the oldest first: brokers, coordinators and failures.
+
+        Args:
+            after: the number of an event: only later ones are returned. The latest 1,000 are kept.
+        """
+        return [event_of(values) for values in self._core.events(after)]
 
     def close(self, timeout: float = 5.0) -> int:
         """Stop accepting connections, let requests in flight finish, and close.
@@ -108,13 +99,3 @@ class Gateway:
 
     def __repr__(self) -> str:
         return "Gateway()"
-
-
-def _connection(values: dict[str, Any]) -> GatewayConnection:
-    counts: dict[str, tuple[int, int, float]] = values.pop("requests")
-    return GatewayConnection(
-        **values,
-        requests={api: count[0] for api, count in counts.items()},
-        responses={api: count[1] for api, count in counts.items()},
-        waited={api: count[2] for api, count in counts.items()},
-    )

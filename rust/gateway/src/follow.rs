@@ -11,6 +11,7 @@ use ottla_client::Endpoint;
 use ottla_client::metadata::TopicSelector;
 use tokio::time::{sleep, timeout};
 
+use crate::events::{Event, EventKind};
 use crate::shared::Shared;
 
 /// The time between two requests.
@@ -34,11 +35,13 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
                 }
                 if failing {
                     tracing::info!(target: "ottla.gateway", "the cluster answers again");
+                    shared.events.push(Event::new(EventKind::ClusterFound));
                 }
                 failing = false;
             }
             Err(error) if !failing => {
                 tracing::warn!(target: "ottla.gateway", %error, "the cluster cannot be asked for its brokers: the gateway knows those that it has seen in responses");
+                shared.events.push(Event::new(EventKind::ClusterLost).detail(error));
                 failing = true;
             }
             Err(_) => {}

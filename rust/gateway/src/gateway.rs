@@ -21,10 +21,12 @@ use tokio::time::{Instant, sleep};
 use crate::addresses::{AddressError, Addresses, Routing};
 use crate::brokers::Brokers;
 use crate::config::GatewayConfig;
+use crate::events::{Event, Events};
 use crate::follow;
 use crate::listeners::{Listeners, bind};
 use crate::serving::accept;
 use crate::session::{BufferPool, SessionInfo};
+use crate::sessions::{EndedSession, Sessions, Totals};
 use crate::shared::Shared;
 
 /// Why a gateway cannot start.
@@ -87,7 +89,8 @@ impl Gateway {
             connections: Arc::new(Semaphore::new(config.limits.connections.min(Semaphore::MAX_PERMITS))),
             limits: config.limits,
             pool: BufferPool::default(),
-            sessions: Mutex::default(),
+            sessions: Sessions::default(),
+            events: Events::default(),
             without_address: Mutex::default(),
             next_session: AtomicU64::new(0),
             next_turn: AtomicUsize::new(0),
@@ -128,7 +131,26 @@ impl Gateway {
     /// The sessions that are open now.
     #[must_use]
     pub fn sessions(&self) -> Vec<SessionInfo> {
-        self.shared.sessions.lock().values().map(|(status, _)| status.info()).collect()
+        self.shared.sessions.open()
+    }
+
+    /// What all sessions did since the gateway started.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.shared.sessions.totals()
+    }
+
+    /// The sessions that have ended since the last call, the oldest first, and how many are missing because they were
+    /// too many. They are kept from the first call on.
+    #[must_use]
+    pub fn take_ended(&self) -> (Vec<EndedSession>, u64) {
+        self.shared.sessions.take_ended()
+    }
+
+    /// What happened after the event with this number, the oldest first. The latest 1,000 events are kept.
+    #[must_use]
+    pub fn events(&self, after: u64) -> Vec<Event> {
+        self.shared.events.after(after)
     }
 
     /// Stops to accept connections, lets the requests in flight finish, and closes. Sessions that are not finished
@@ -139,18 +161,18 @@ impl Gateway {
         self.shared.listeners.close_all();
         self.shared.draining.send_replace(true);
         let deadline = Instant::now() + within;
-        while !self.shared.sessions.lock().is_empty() && Instant::now() < deadline {
+        while !self.shared.sessions.is_empty() && Instant::now() < deadline {
             sleep(Duration::from_millis(10)).await;
         }
         self.shared.client.close();
-        self.shared.cut_off()
+        self.shared.sessions.cut_off()
     }
 }
 
 impl Drop for Gateway {
     fn drop(&mut self) {
         self.shared.listeners.close_all();
-        self.shared.cut_off();
+        self.shared.sessions.cut_off();
         self.shared.client.close();
     }
 }

@@ -5,6 +5,7 @@
 //! - [`addresses`]: the addresses of the brokers, by port or by server name.
 //! - `brokers`, `follow`, `listeners`: the brokers of the cluster, and a listener for each.
 //! - `serving`, `shared`: from an accepted connection to the end of its session, and what sessions share.
+//! - `sessions`, `events`: the open sessions and what the ended ones did; what happened lately.
 //! - `session`: one client connection and its connection to a broker.
 //! - `stream`: the bytes of a session as frames. `rewrite`: the parts of responses that contain addresses.
 //!
@@ -13,6 +14,7 @@
 pub mod addresses;
 mod brokers;
 mod config;
+mod events;
 mod follow;
 mod gateway;
 mod limits;
@@ -20,10 +22,13 @@ mod listeners;
 mod rewrite;
 mod serving;
 mod session;
+mod sessions;
 mod shared;
 mod stream;
 
 pub use config::{GatewayConfig, TlsConfig};
+pub use events::{Event, EventKind};
 pub use gateway::{Gateway, GatewayError};
 pub use limits::Limits;
-pub use session::{ApiCount, SessionInfo};
+pub use session::{ApiCount, Coordinated, Counts, LastError, Role, SessionInfo};
+pub use sessions::{EndedSession, Totals};

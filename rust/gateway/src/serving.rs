@@ -14,9 +14,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::addresses::Routing;
+use crate::events::{Event, EventKind};
 use crate::listeners::bind;
 use crate::rewrite::AddressBook;
-use crate::session::{self, SessionStatus};
+use crate::session::{Session, SessionEnd, SessionStatus};
 use crate::shared::Shared;
 
 /// The pause after a failure to accept, such as too many open files.
@@ -42,57 +43,68 @@ fn start_session(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, brok
     let Ok(permit) = Arc::clone(&shared.connections).try_acquire_owned() else {
         let max = shared.limits.connections;
         tracing::warn!(target: "ottla.gateway", %peer, max, "too many connections: this one is closed");
+        shared.sessions.refuse();
+        shared.events.push(Event { peer: Some(peer), ..Event::new(EventKind::Refused) });
         return;
     };
     let id = shared.next_session.fetch_add(1, Ordering::Relaxed);
     let status = Arc::new(SessionStatus::new(id, peer, broker));
-    // Locked until the session is in the table, from which it removes itself at its end.
-    let mut sessions = shared.sessions.lock();
     let running = Arc::clone(shared);
     let in_session = Arc::clone(&status);
-    let task = tokio::spawn(async move {
-        let _permit = permit;
-        let _entry = Entry { shared: Arc::clone(&running), id };
-        serve(stream, &running, broker, &in_session).await;
+    shared.sessions.add(status, || {
+        let serving = async move {
+            let _permit = permit;
+            let end = "its task failed".to_owned();
+            let mut entry = Entry { shared: Arc::clone(&running), id, end };
+            entry.end = serve(stream, &running, broker, &in_session).await;
+        };
+        tokio::spawn(serving).abort_handle()
     });
-    sessions.insert(id, (status, task.abort_handle()));
 }
 
 /// Removes a session from the table, however it ends.
 struct Entry {
     shared: Arc<Shared>,
     id: u64,
+    /// Why the session ended.
+    end: String,
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.shared.sessions.lock().remove(&self.id);
+        self.shared.sessions.remove(self.id, std::mem::take(&mut self.end));
     }
 }
 
-async fn serve(stream: TcpStream, shared: &Arc<Shared>, broker: Option<i32>, status: &Arc<SessionStatus>) {
+/// Serves a connection, and returns why it has ended.
+async fn serve(
+    stream: TcpStream,
+    shared: &Arc<Shared>,
+    broker: Option<i32>,
+    status: &Arc<SessionStatus>,
+) -> String {
     let mut draining = shared.draining.subscribe();
     let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
     let connected = tokio::select! {
         connected = connecting => connected,
         // Nothing is in flight.
-        _ = draining.wait_for(|draining| *draining) => return,
+        _ = draining.wait_for(|draining| *draining) => return SessionEnd::Drained.to_string(),
     };
-    let (client, connected) = match connected {
-        Ok(Ok(opened)) => opened,
-        Ok(Err(error)) => {
-            tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %error, "the connection is closed");
-            return;
+    let (end, is_failure) = match connected {
+        Ok(Ok((client, connected))) => {
+            let Shared { limits, pool, events, .. } = &**shared;
+            let session = Session::new(limits, pool, status, events, draining);
+            let end = session.run(client, connected, &mut Book(shared)).await;
+            (end.to_string(), end.is_failure())
         }
-        Err(_) => {
-            tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), "the connection was not set up in time");
-            return;
-        }
+        Ok(Err(error)) => (error.to_string(), true),
+        Err(_) => ("the connection was not set up in time".to_owned(), true),
     };
-    let mut book = Book(shared);
-    let end =
-        session::run(client, connected, &shared.limits, &shared.pool, status, &mut book, draining).await;
-    tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), %end, "the session ended");
+    tracing::debug!(target: "ottla.gateway", session = status.id(), peer = %status.peer(), end, "the session ended");
+    if is_failure {
+        shared.events.push(Event::of(EventKind::ConnectionFailed, status).detail(&end));
+    }
+    end
 }
 
 /// Why a connection was not set up.
@@ -116,15 +128,16 @@ impl Shared {
             tracing::debug!(target: "ottla.gateway", %error, "a socket has no TCP_NODELAY");
         }
         let client: Box<dyn Stream> = Box::new(stream);
-        let (client, broker) = match &self.tls {
-            None => (client, broker),
+        let (client, broker, subject) = match &self.tls {
+            None => (client, broker, None),
             Some(tls) => {
                 let accepted = tls.accept(client).await.map_err(SetupError::Tls)?;
                 let named = accepted.server_name.and_then(|name| self.addresses.broker_of(&name));
-                (accepted.stream, broker.or(named))
+                let subject = accepted.certificate.map(|certificate| certificate.subject);
+                (accepted.stream, broker.or(named), subject)
             }
         };
-        status.set_broker(broker);
+        status.set_identity(broker, subject);
         let connected = self.connect(broker).await.map_err(SetupError::Broker)?;
         Ok((client, connected))
     }

@@ -1,6 +1,6 @@
 //! [`Shared`]: what the sessions of a gateway share, and how one finds its broker.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,14 +11,15 @@ use ottla_client::security::TlsServer;
 use ottla_client::{Client, Endpoint, Error, Kind};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
-use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::addresses::Addresses;
 use crate::brokers::{Brokers, Change};
+use crate::events::{Event, EventKind, Events};
 use crate::limits::Limits;
 use crate::listeners::Listeners;
-use crate::session::{BufferPool, SessionStatus};
+use crate::session::BufferPool;
+use crate::sessions::Sessions;
 
 /// What all sessions share.
 #[derive(Debug)]
@@ -33,7 +34,8 @@ pub(crate) struct Shared {
     pub(crate) environment: Environment,
     pub(crate) limits: Limits,
     pub(crate) pool: BufferPool,
-    pub(crate) sessions: Mutex<BTreeMap<u64, (Arc<SessionStatus>, AbortHandle)>>,
+    pub(crate) sessions: Sessions,
+    pub(crate) events: Events,
     /// The brokers without an address of which a warning told.
     pub(crate) without_address: Mutex<BTreeSet<i32>>,
     pub(crate) next_session: AtomicU64,
@@ -45,24 +47,22 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Ends all sessions at once; returns how many.
-    pub(crate) fn cut_off(&self) -> usize {
-        let sessions = std::mem::take(&mut *self.sessions.lock());
-        sessions.values().for_each(|(_, task)| task.abort());
-        sessions.len()
-    }
-
     /// Opens and closes listeners as brokers come and go.
     pub(crate) fn apply(&self, change: &Change) {
         match change {
             Change::Added(broker, endpoint) => {
                 tracing::info!(target: "ottla.gateway", broker, %endpoint, "the broker joined the cluster");
+                let event = Event::new(EventKind::BrokerJoined).broker(*broker);
+                self.events.push(event.detail(endpoint));
             }
             Change::Moved { broker, from, to } => {
                 tracing::info!(target: "ottla.gateway", broker, %from, %to, "the broker has another address");
+                let event = Event::new(EventKind::BrokerMoved).broker(*broker);
+                self.events.push(event.detail(to));
             }
             Change::Removed(broker) => {
                 tracing::info!(target: "ottla.gateway", broker, "the broker left the cluster");
+                self.events.push(Event::new(EventKind::BrokerLeft).broker(*broker));
                 self.listeners.close(*broker);
             }
         }

@@ -43,6 +43,18 @@ macro_rules! apis {
             fn is_flexible(self, version: i16) -> bool {
                 match self { $(Self::$name => (messages::$module::$request::FLEXIBLE)(version),)* }
             }
+
+            /// The layout of the response, and whether a version of it is flexible.
+            #[cfg(feature = "layout")]
+            pub(crate) fn response_layout(self, version: i16) -> (crate::layout::Kind, bool) {
+                use crate::layout::HasLayout;
+                match self {
+                    $(Self::$name => (
+                        messages::$module::$response::KIND,
+                        (messages::$module::$response::FLEXIBLE)(version),
+                    ),)*
+                }
+            }
         }
 
         impl TryFrom<i16> for ApiKey {

@@ -3,6 +3,7 @@
 //! - [`wire`]: the primitive types of the protocol, read from and written to buffers.
 //! - [`api`] and [`header`]: API keys, versions, headers and frames.
 //! - [`messages`]: one file per API, with all versions of its request and response.
+//! - `layout` and `numbers`: the layouts of responses as data, to look into one without decoding it.
 //! - `value`: messages as untyped trees, for callers in another language.
 //! - [`records`]: record batches, the hot path, written by hand.
 //! - [`otlp`]: the metrics that PushTelemetry carries.
@@ -13,7 +14,11 @@
 pub mod api;
 pub mod error_code;
 pub mod header;
+#[cfg(feature = "layout")]
+pub mod layout;
 pub mod messages;
+#[cfg(feature = "layout")]
+pub mod numbers;
 pub mod otlp;
 pub mod records;
 #[cfg(feature = "schema")]

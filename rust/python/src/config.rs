@@ -105,6 +105,11 @@ pub(crate) fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
 }
 
+/// Creates a client, which does not connect. Without the GIL: deriving the key of a key store takes seconds.
+pub(crate) fn new_client(py: Python<'_>, config: Config, environment: Environment) -> PyResult<Client> {
+    py.detach(|| Client::new(config, environment)).map_err(|error| errors::raise(py, &error))
+}
+
 /// Check a configuration without a broker, as the classes do when they are created.
 ///
 /// Args:
@@ -122,10 +127,8 @@ pub(crate) fn check_config(
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
     let (config, environment) = self::config(py, None, config, kwargs)?;
-    let checked = Client::new(config, environment).and_then(|client| {
-        GroupSettings::try_from(client.config())?;
-        Producer::new(client)
-    });
+    let client = new_client(py, config, environment)?;
+    let checked = GroupSettings::try_from(client.config()).and_then(|_| Producer::new(client));
     checked.map(drop).map_err(|error| errors::raise(py, &error))
 }
 

@@ -3,11 +3,14 @@
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
 
 use ottla_gateway::addresses::Routing;
-use ottla_gateway::{Gateway as Core, GatewayConfig, Limits, SessionInfo, TlsConfig};
-use parking_lot::Mutex;
+use ottla_gateway::{
+    Coordinated, Counts, Event, Gateway as Core, GatewayConfig, Limits, Role, SessionInfo, TlsConfig,
+};
+use ottla_protocol::ErrorCode;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
 
@@ -21,14 +24,19 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 /// The gateway behind ``ottla.testing.Gateway`` and ``ottla gateway``.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct Gateway {
-    core: Mutex<Option<ProcessLocal<Arc<Core>>>>,
+    core: ProcessLocal<Arc<Core>>,
+    /// Whether it closes: only one call does that.
+    closing: AtomicBool,
+    closed: AtomicBool,
 }
 
 impl Gateway {
-    fn core(&self) -> PyResult<Arc<Core>> {
-        let owned = self.core.lock();
-        let owned = owned.as_ref().ok_or_else(|| errors::closed("this gateway was closed"))?;
-        owned.get().cloned()
+    /// The core, unless it was closed.
+    fn open(&self) -> PyResult<&Arc<Core>> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(errors::closed("this gateway was closed"));
+        }
+        self.core.get()
     }
 }
 
@@ -70,20 +78,21 @@ impl Gateway {
         let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, limits };
         let core = wait(py, Core::start(config, environment))?;
         let core = core.map_err(|error| errors::config(py, error.to_string()))?;
-        Ok(Self { core: Mutex::new(Some(ProcessLocal::new(Arc::new(core)))) })
+        let core = ProcessLocal::new(Arc::new(core));
+        Ok(Self { core, closing: AtomicBool::new(false), closed: AtomicBool::new(false) })
     }
 
     /// The address at which clients bootstrap, as ``host:port``.
     #[getter]
     fn bootstrap(&self) -> PyResult<String> {
-        Ok(self.core()?.bootstrap().to_string())
+        Ok(self.open()?.bootstrap().to_string())
     }
 
     /// The address of each known broker behind the gateway as ``host:port``, by id.
     #[getter]
     fn brokers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (id, address) in self.core()?.brokers() {
+        for (id, address) in self.open()?.brokers() {
             dict.set_item(id, address.to_string())?;
         }
         Ok(dict)
@@ -91,7 +100,35 @@ impl Gateway {
 
     /// Return the open client connections as plain values.
     fn sessions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.core()?.sessions().iter().map(|session| session_dict(py, session)).collect()
+        self.open()?.sessions().iter().map(|session| session_dict(py, session)).collect()
+    }
+
+    /// Return what all connections did since the start, as plain values.
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let totals = self.core.get()?.totals();
+        let dict = counts_dict(py, &totals.counts)?;
+        dict.set_item("open", totals.open)?;
+        dict.set_item("accepted", totals.accepted)?;
+        dict.set_item("refused", totals.refused)?;
+        Ok(dict)
+    }
+
+    /// Return the connections that ended since the last call, and how many are missing.
+    ///
+    /// They are plain values, the oldest first, and are kept from the first call on.
+    fn take_ended<'py>(&self, py: Python<'py>) -> PyResult<(Vec<Bound<'py, PyDict>>, u64)> {
+        let (ended, lost) = self.core.get()?.take_ended();
+        let dicts = ended.iter().map(|session| {
+            let dict = session_dict(py, &session.info)?;
+            dict.set_item("end", &session.end)?;
+            Ok(dict)
+        });
+        Ok((dicts.collect::<PyResult<_>>()?, lost))
+    }
+
+    /// Return what happened after the event with this number as plain values.
+    fn events<'py>(&self, py: Python<'py>, after: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.core.get()?.events(after).iter().map(|event| event_dict(py, event)).collect()
     }
 
     /// Stop accepting connections, let requests in flight finish, and close.
@@ -104,28 +141,73 @@ impl Gateway {
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<usize> {
         let timeout = seconds(timeout, DRAIN_TIMEOUT)?;
-        let Some(owned) = self.core.lock().take() else { return Ok(0) };
-        let core = Arc::clone(owned.get()?);
+        let core = Arc::clone(self.core.get()?);
+        if self.closing.swap(true, Ordering::AcqRel) {
+            return Ok(0);
+        }
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        wait(py, async move { core.drain(timeout).await })
+        let cut_off = wait(py, async move { core.drain(timeout).await });
+        self.closed.store(true, Ordering::Release);
+        cut_off
     }
 }
 
 fn session_dict<'py>(py: Python<'py>, session: &SessionInfo) -> PyResult<Bound<'py, PyDict>> {
-    let requests = PyDict::new(py);
-    for (api, count) in &session.requests {
-        requests.set_item(api.name(), (count.requests, count.responses, count.waited.as_secs_f64()))?;
-    }
-    let dict = PyDict::new(py);
+    let dict = counts_dict(py, &session.counts)?;
     dict.set_item("id", session.id)?;
     dict.set_item("peer", session.peer.to_string())?;
     dict.set_item("broker", session.broker)?;
+    dict.set_item("roles", session.roles.iter().map(|role| role.name()).collect::<Vec<_>>())?;
+    let (ids, groups): (Vec<_>, Vec<_>) =
+        session.coordinated.iter().partition(|named| named.role == Role::Transaction);
+    let names =
+        |named: Vec<&Coordinated>| named.into_iter().map(|named| named.name.clone()).collect::<Vec<_>>();
+    dict.set_item("groups", names(groups))?;
+    dict.set_item("transactional_ids", names(ids))?;
     dict.set_item("client_id", &session.client_id)?;
     dict.set_item("software", session.software.as_deref())?;
-    dict.set_item("received", session.received)?;
-    dict.set_item("sent", session.sent)?;
+    dict.set_item("user", session.user.as_deref())?;
+    dict.set_item("in_flight", session.in_flight)?;
+    let last_error =
+        session.last_error.map(|last| (last.api.name(), code_name(last.code), last.age.as_secs_f64()));
+    dict.set_item("last_error", last_error)?;
     dict.set_item("age", session.age.as_secs_f64())?;
-    dict.set_item("requests", requests)?;
+    dict.set_item("idle", session.idle.map(|idle| idle.as_secs_f64()))?;
+    Ok(dict)
+}
+
+fn counts_dict<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
+    let apis = PyDict::new(py);
+    for (api, count) in &counts.apis {
+        apis.set_item(api.name(), (count.requests, count.responses, count.waited.as_secs_f64()))?;
+    }
+    let errors: Vec<_> =
+        counts.errors.iter().map(|((api, code), count)| (api.name(), code_name(*code), *count)).collect();
+    let dict = PyDict::new(py);
+    dict.set_item("received", counts.received)?;
+    dict.set_item("sent", counts.sent)?;
+    dict.set_item("apis", apis)?;
+    dict.set_item("errors", errors)?;
+    dict.set_item("throttled", counts.throttled.as_secs_f64())?;
+    Ok(dict)
+}
+
+fn code_name(code: i16) -> &'static str {
+    ErrorCode::from(code).name()
+}
+
+fn event_dict<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let time = event.time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    dict.set_item("number", event.number)?;
+    dict.set_item("time", time.as_secs_f64())?;
+    dict.set_item("kind", event.kind.name())?;
+    dict.set_item("count", event.count)?;
+    dict.set_item("broker", event.broker)?;
+    dict.set_item("name", event.name.as_deref())?;
+    dict.set_item("client_id", event.client_id.as_deref())?;
+    dict.set_item("peer", event.peer.map(|peer| peer.to_string()))?;
+    dict.set_item("detail", event.detail.as_deref())?;
     Ok(dict)
 }

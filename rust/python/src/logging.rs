@@ -27,12 +27,13 @@ const LEVELS_MAX_AGE: Duration = Duration::from_secs(1);
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// All loggers; an event with any other target goes to the first.
-const LOGGERS: [&str; 11] = [
+const LOGGERS: [&str; 12] = [
     "ottla",
     "ottla.client",
     "ottla.config",
     "ottla.connection",
     "ottla.fetch",
+    "ottla.gateway",
     "ottla.group",
     "ottla.metadata",
     "ottla.mock",

@@ -7,6 +7,8 @@ use crate::limits::SchemaLimits;
 
 /// The deepest nesting: Arrow's C data interface allows 64 levels.
 pub(crate) const MAX_DEPTH: usize = 60;
+/// What is wrong with a recursive type, after its name.
+pub(crate) const RECURSIVE: &str = "is recursive, which Arrow has no type for: take its records one by one as objects of a class, or keep the nested part as text";
 /// The largest number of types, with named types expanded.
 pub(crate) const MAX_TYPES: usize = 10_000;
 

@@ -17,7 +17,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from ottla._core import __version__
 from ottla._internal.extras import MissingExtraError, require
-from ottla._internal.identities.identity import Identity, IdentityToken, printable
+from ottla._internal.identities.identity import (
+    Identity,
+    IdentityToken,
+    check_texts,
+    printable,
+)
 from ottla._internal.identities.json_web_token import base64url
 from ottla.errors import ConfigError
 
@@ -54,11 +59,12 @@ class AwsMskIam(Identity):
         role: str | None = None,
         session: str = "ottla",
     ) -> None:
+        check_texts(self.name, region=region, profile=profile, role=role, session=session)
         if region is not None and not _REGION.fullmatch(region):
             raise ConfigError(f"{self.name}: region: expected one such as eu-central-1")
         if role is not None and not _ROLE.fullmatch(role):
             raise ConfigError(f"{self.name}: role: expected arn:aws:iam::123456789012:role/NAME")
-        if not _SESSION.fullmatch(session):
+        if not _SESSION.fullmatch(session or ""):
             raise ConfigError(f"{self.name}: session: expected 2 to 64 letters, digits or +=,.@-_")
         try:
             require(self.name, "aws")

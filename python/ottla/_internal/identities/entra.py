@@ -14,9 +14,14 @@ from typing import Any
 
 from ottla._internal.identities.entra_sources import SOURCES, Application, source_of
 from ottla._internal.identities.http_exchange import EndpointError
-from ottla._internal.identities.identity import Identity, IdentityToken, printable
+from ottla._internal.identities.identity import (
+    Identity,
+    IdentityToken,
+    check_texts,
+    printable,
+)
 from ottla._internal.identities.json_web_token import claims_of
-from ottla.errors import ConfigError
+from ottla.errors import ArgumentTypeError, ConfigError
 
 _CLOUDS = {
     "public": ("servicebus.windows.net", "login.microsoftonline.com"),
@@ -60,7 +65,21 @@ class EntraId(Identity):
         cloud: str = "public",
         credential: Any = None,
     ) -> None:
-        if not audience.strip():
+        check_texts(
+            self.name,
+            audience=audience,
+            tenant=tenant,
+            client_id=client_id,
+            client_secret=client_secret,
+            source=source,
+            cloud=cloud,
+        )
+        if credential is not None and not hasattr(credential, "get_token"):
+            raise ArgumentTypeError(
+                f"{self.name}: credential is of type {type(credential).__name__}: expected one of "
+                "azure-identity, such as DefaultAzureCredential()"
+            )
+        if not (audience or "").strip():
             raise ConfigError(f"{self.name}: audience: expected an application such as api://kafka")
         if tenant is not None and not _TENANT.fullmatch(tenant):
             raise ConfigError(f"{self.name}: tenant: expected the id or a domain of a directory")
@@ -141,7 +160,8 @@ class AzureEventHubs(EntraId):
         cloud: str = "public",
         credential: Any = None,
     ) -> None:
-        if not _NAMESPACE.fullmatch(namespace):
+        check_texts(self.name, namespace=namespace, cloud=cloud)
+        if not _NAMESPACE.fullmatch(namespace or ""):
             raise ConfigError(
                 f"{self.name}: namespace: expected the first part of the host name, such as orders "
                 "of orders.servicebus.windows.net"

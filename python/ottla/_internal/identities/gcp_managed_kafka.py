@@ -24,7 +24,12 @@ from ottla._internal.identities.http_exchange import (
     request,
     request_json,
 )
-from ottla._internal.identities.identity import Identity, IdentityToken, printable
+from ottla._internal.identities.identity import (
+    Identity,
+    IdentityToken,
+    check_texts,
+    printable,
+)
 from ottla._internal.identities.json_web_token import base64url
 from ottla.errors import ConfigError
 
@@ -61,6 +66,7 @@ class GcpManagedKafka(Identity):
         source: str | None = None,
         credentials: Any = None,
     ) -> None:
+        check_texts(self.name, principal=principal, source=source)
         if source is not None and source not in _SOURCES:
             raise ConfigError(f"{self.name}: source: expected one of {', '.join(_SOURCES)}")
         self._principal = principal

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ottla._internal.text import clean
-from ottla.errors import AuthenticationError, KafkaError, described
+from ottla.errors import ArgumentTypeError, AuthenticationError, KafkaError, described
 
 # Below the default of socket.connection.setup.timeout.ms (10 s), which includes this call: the
 # error that explains the failure comes before the connection's time-out.
@@ -42,6 +42,19 @@ class IdentityToken(NamedTuple):
     value: str
     expires: float | None
     subject: str
+
+
+def check_texts(identity: str, **arguments: str | None) -> None:
+    """Check the types of an identity's arguments; None stands for one that was left out.
+
+    Raises:
+        ArgumentTypeError: one is no str. It is not shown, since it may be a secret.
+    """
+    for name, value in arguments.items():
+        given: object = value
+        if given is not None and not isinstance(given, str):
+            kind = type(given).__name__
+            raise ArgumentTypeError(f"{identity}: {name} is of type {kind}: expected a str")
 
 
 class Identity(ABC):

@@ -11,7 +11,12 @@ import stat
 import time
 from pathlib import Path
 
-from ottla._internal.identities.identity import Identity, IdentityToken, printable
+from ottla._internal.identities.identity import (
+    Identity,
+    IdentityToken,
+    check_texts,
+    printable,
+)
 from ottla._internal.identities.json_web_token import claims_of
 from ottla._internal.text import duration, reason
 
@@ -32,6 +37,8 @@ class KubernetesServiceAccount(Identity):
     name = "kubernetes"
 
     def __init__(self, file: str | Path | None = None) -> None:
+        if not isinstance(file, Path):
+            check_texts(self.name, file=file)
         self._file = Path(TOKEN_FILE if file is None else file)
 
     @property

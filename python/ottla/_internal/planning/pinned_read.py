@@ -192,14 +192,20 @@ def pin(
 
 def _whole(format_of: FormatOfFields) -> ColumnFormat:
     given: object = format_of
-    if not callable(given):
-        kind = type(given).__name__
-        raise ConfigError(
-            f"value_format is of type {kind}: expected a format such as ottla.schema.Avro(registry)"
-        )
-    whole = format_of(None)
+    expected = "expected a format such as ottla.schema.Avro(registry)"
+    # A class can be called, too.
+    if isinstance(given, type) or not callable(given):
+        kind = f"the class {given.__name__}" if isinstance(given, type) else _type_of(given)
+        raise ConfigError(f"value_format is {kind}: {expected}")
+    whole: object = format_of(None)
+    if not isinstance(whole, ColumnFormat):
+        raise ConfigError(f"value_format returned for all fields is {_type_of(whole)}: {expected}")
     _check_failfast(whole)
     return whole
+
+
+def _type_of(value: object) -> str:
+    return f"of type {type(value).__name__}"
 
 
 def _check_failfast(whole: ColumnFormat) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 from ottla.cli.consume.decoding import as_text
 from ottla.cli.consume.json_values import as_json_value
 from ottla.cli.formats import Record
-from ottla.cli.schema_options import PARTS, formats_of
+from ottla.cli.schema_formats import formats_of
+from ottla.cli.schema_options import PARTS
 from ottla.errors import ConfigError
 from ottla.schema import ColumnFormat
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ottla._internal.arguments import TOPIC_NAME
+
 __all__ = ["REPLAY", "Letter", "read_letter"]
 
 REPLAY = "__ottla.replay."
@@ -48,8 +50,6 @@ _TOOLS: tuple[tuple[str, Sequence[str]], ...] = (
 _PREFIXES = (*(prefix for prefix, _ in _TOOLS), REPLAY)
 # A header may have megabytes, and a listing keeps many.
 _MAX_TEXT = 4096
-# What Kafka allows; others are malformed.
-_TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 # Spring also adds this one, and writes numbers as big-endian bytes.
 _BINARY = "kafka_dlt-"
 
@@ -139,7 +139,7 @@ def read_letter(row: Sequence[object]) -> Letter:
 
 def _origin(name: str | None, letters: object) -> str | None:
     # Replayed to its own topic, a letter would be a letter again, without a reason.
-    return name if name and _TOPIC.fullmatch(name) and name != letters else None
+    return name if name and TOPIC_NAME.fullmatch(name) and name != letters else None
 
 
 def _text(data: bytes | None) -> str | None:

@@ -26,7 +26,8 @@ from ottla.cli.output import print_document
 from ottla.cli.produce.destination import ensure_topic
 from ottla.cli.produce.failures import LENGTH, Failures, without_unchecked
 from ottla.cli.produce.json_serializer import JsonSerializer
-from ottla.cli.schema_options import add_schemas, formats_of
+from ottla.cli.schema_formats import formats_of
+from ottla.cli.schema_options import add_schemas
 from ottla.cli.texts import ByteText
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError, KafkaError

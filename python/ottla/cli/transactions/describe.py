@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import TypedDict
 
-from ottla import Admin, TransactionDescription
+from ottla import Admin, OpenTransaction, TransactionDescription
 from ottla._internal.text import counted, duration
 from ottla.admin.coordinator_topics import TRANSACTIONS, leader_errors
 from ottla.cli.options import add_cluster, add_json
@@ -14,7 +14,6 @@ from ottla.cli.partial import print_errors, split
 from ottla.cli.resources import admin, show
 from ottla.cli.suggestions import with_transactional_ids
 from ottla.cli.tables import Table
-from ottla.cli.transactions.open_transactions import OpenTransaction, open_transactions
 from ottla.errors import KafkaError
 
 
@@ -93,8 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
             described = list(results.values())
             show(arguments, [_plain(each) for each in described], [_table(described)])
         else:
-            topic = client.describe_topics([arguments.topic])[arguments.topic]
-            found, errors = open_transactions(client, topic)
+            # A topic that does not exist has nothing to show.
+            client.describe_topics([arguments.topic])
+            found = client.list_open_transactions([arguments.topic], errors="return")
+            errors = found.errors
             table = _open_table(found, least=bool(errors))
             show(arguments, [_plain_open(each) for each in found], [table])
     return print_errors(errors)

@@ -36,6 +36,7 @@ class Context:
         limits: the limits on what those schemas multiply; None for the defaults.
         arguments: the arguments of commands that name the cluster; None for its brokers.
         simulation: the simulation whose producer is the client, if there is one.
+        gateways: the addresses of the status of gateways for the Clients page.
         name: the name of the cluster in a console of several; None if it is the only one.
         digest_key: the key of the digests of its plans.
     """
@@ -50,6 +51,7 @@ class Context:
     limits: Mapping[str, object] | None = None
     arguments: Sequence[str] | None = None
     simulation: Simulation | None = None
+    gateways: tuple[str, ...] = ()
     name: str | None = None
     digest_key: bytes = field(default_factory=new_key, repr=False)
 
@@ -83,6 +85,7 @@ def context_of(
     limits: Mapping[str, object] | None = None,
     arguments: Sequence[str] | None = None,
     simulation: Simulation | None = None,
+    gateways: tuple[str, ...] = (),
     name: str | None = None,
 ) -> Context:
     """Return the context of a client: a client, producer, consumer or share consumer.
@@ -106,5 +109,6 @@ def context_of(
         limits=limits,
         arguments=arguments,
         simulation=simulation,
+        gateways=gateways,
         name=name,
     )

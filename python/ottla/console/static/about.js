@@ -2,5 +2,5 @@
 
 import { get } from "./stream.js";
 
-/** The promise of {version, kind, group_id, allow_changes, has_registry, simulation, cluster}. */
+/** The promise of {version, kind, group_id, allow_changes, has_registry, has_gateways, simulation, cluster}. */
 export const about = get("/api/about");

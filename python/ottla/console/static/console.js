@@ -5,6 +5,7 @@ import { openSwitch } from "./cluster_switch.js";
 import { el, printable, replace, setText } from "./dom.js";
 import { counted } from "./format.js";
 import * as access from "./pages/access.js";
+import * as clients from "./pages/clients.js";
 import * as connections from "./pages/connections.js";
 import * as doctor from "./pages/doctor.js";
 import * as groups from "./pages/groups.js";
@@ -74,6 +75,7 @@ async function start() {
     openSwitch(clusterName);
     setText(document.getElementById("cluster-name"), clusterName);
   }
+  if (found.has_gateways) pages = [...pages.slice(0, 2), clients, ...pages.slice(2)];
   if (found.has_registry) pages = [...pages.slice(0, -1), registry, doctor];
   if (found.simulation) pages = [simulation, ...pages];
   replace(document.getElementById("pages"),

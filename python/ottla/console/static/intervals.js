@@ -7,4 +7,5 @@ export const TOPIC = 5000;
 export const BROKER = 5000;
 export const DISKS = 30_000;
 export const CLUSTERS = 5000;
+export const CLIENTS = 3000;
 export const TAIL = 1000;

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ottla._internal.text import iso_date
+from ottla.doctor.checks.controller_ports import CONTROLLER_FAILURES
 from ottla.doctor.checks.proxies import proxy_finding
 from ottla.doctor.checks.silence import closing_finding, foreign_finding, silent_finding
 from ottla.doctor.checks.tls_failures import TLS_FAILURES
@@ -47,14 +48,7 @@ _FAILURES: Mapping[str, tuple[str, str, str]] = {
             "responds in its place"
         ),
     ),
-    "controller_port": (
-        "Metadata",
-        "is the port of a KRaft controller, not of a broker",
-        (
-            "use the address of a broker's listener: controllers do not serve clients "
-            "(controller.listener.names names their listeners)"
-        ),
-    ),
+    **CONTROLLER_FAILURES,
     "mechanism": (
         "SASL",
         "does not offer the configured sasl.mechanism",

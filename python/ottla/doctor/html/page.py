@@ -63,7 +63,7 @@ def _section(name: str, title: str, content: Markup) -> Markup:
 
 
 def _header(facts: Facts, end: Box | None, servers: str, exit_code: int, time: float) -> Markup:
-    verdict = element("p", "Clients can use the cluster.", class_="state passed")
+    verdict = element("p", facts.good_outcome, class_="state passed")
     if end is not None:
         verdict = element("p", f"Clients fail at {end.phase}: {end.cause}", class_="state failed")
     ended = datetime.fromtimestamp(time, timezone.utc)

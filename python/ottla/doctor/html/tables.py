@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ottla._internal.markup import Markup, element, joined, rows_of
 from ottla._internal.text import counted, iso_date, listed
+from ottla.doctor.checks.controller_servers import of_controllers
 from ottla.doctor.cluster_facts import Broker
 from ottla.doctor.connection_facts import Endpoint, Step
 from ottla.doctor.facts import Facts
@@ -21,13 +22,14 @@ _Row = tuple[bool, Sequence[str]]
 
 def tables(facts: Facts) -> Markup:
     """Return a table for each kind of fact that there is."""
+    words = of_controllers if facts.has_controllers else str
     found = [
-        _endpoints("Bootstrap servers", [("", server) for server in facts.bootstrap]),
+        _endpoints(words("Bootstrap servers"), [("", server) for server in facts.bootstrap]),
         _tls(facts),
         _brokers(facts),
         _endpoints(
             "Steps at the advertised addresses",
-            [(f"broker {broker.id}", broker.endpoint) for broker in facts.brokers],
+            [(f"{facts.kind_of_node} {broker.id}", broker.endpoint) for broker in facts.brokers],
         ),
         _topics(facts),
         _replicas(facts),
@@ -109,6 +111,10 @@ def _brokers(facts: Facts) -> Markup:
     cluster = "" if facts.cluster is None else facts.cluster.cluster_id or "without id"
     headings = ("Broker", "Advertised address", "Result", "Rack", "Leads", "Replicas", "Log dirs")
     rows = [(broker.endpoint.working is not None, _broker(broker)) for broker in facts.brokers]
+    if facts.has_controllers:
+        # They lead and store no partitions of topics.
+        rows = [(ok, cells[:4]) for ok, cells in rows]
+        return table(f"Controllers of cluster {cluster}", ("Controller", *headings[1:4]), rows)
     return table(f"Brokers of cluster {cluster}", headings, rows)
 
 

@@ -23,6 +23,7 @@ from ottla.schema.objects.shapes import (
     LiteralShape,
     MapShape,
     RecordShape,
+    RecursiveShape,
     Scalar,
     Shape,
     UnionShape,
@@ -103,6 +104,8 @@ class AvroSchema:
             return self._union(shape, path, is_null_first=is_null_first)
         if isinstance(shape, RecordShape):
             return self._record(shape, path)
+        if isinstance(shape, RecursiveShape):
+            return shape.record.name
         raise SchemaError(f"{path} may be of any type, which Avro does not have: name the types")
 
     def _named(self, name: str, cls: type, schema: dict[str, Any], path: str) -> Any:
@@ -175,6 +178,8 @@ def default_of(shape: Shape, value: Any) -> Any:
         return [default_of(shape.item, each) for each in value]
     if isinstance(shape, MapShape):
         return {key: default_of(shape.value, each) for key, each in value.items()}
+    if isinstance(shape, RecursiveShape):
+        return default_of(shape.record, value)
     if isinstance(shape, RecordShape):
         return {
             each.wire_name: default_of(each.shape, shape.get(value, each.name))

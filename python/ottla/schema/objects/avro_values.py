@@ -20,6 +20,7 @@ from ottla.schema.objects.shapes import (
     LiteralShape,
     MapShape,
     RecordShape,
+    RecursiveShape,
     Scalar,
     Shape,
     UnionShape,
@@ -36,6 +37,7 @@ from ottla.schema.objects.value_functions import (
     map_function,
     record_dumper,
     record_loader,
+    recursive_function,
     scalar_function,
 )
 
@@ -52,7 +54,8 @@ def _load_uuid(value: Any) -> Any:
 
 
 def _load_float(value: Any) -> Any:
-    if type(value) is not int:
+    # Fields and items that are floats do not get here, but values of unions and whole values do.
+    if type(value) not in (float, int):
         raise expected("float", value)
     return float(value)
 
@@ -77,6 +80,8 @@ def loader(shape: Shape) -> Function:
             (each, _field(ordered(each.shape, each.default)[0], loader)) for each in shape.fields
         ]
         return record_loader(shape, fields)
+    if isinstance(shape, RecursiveShape):
+        return recursive_function(shape, loader)
     return scalar_function(class_of(shape) or object)
 
 
@@ -107,6 +112,8 @@ def dumper(shape: Shape) -> Function:
             (each, _field(ordered(each.shape, each.default)[0], dumper)) for each in shape.fields
         ]
         return record_dumper(shape, fields)
+    if isinstance(shape, RecursiveShape):
+        return recursive_function(shape, dumper)
     raise AssertionError(shape)
 
 

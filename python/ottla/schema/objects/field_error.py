@@ -14,6 +14,8 @@ from ottla.errors import SchemaError
 _WARNING = re.compile(
     r"Expected `(.+?)`[^\[]*\[field_name='(\w+)', input_value=(.*?), input_type=(\w+)\]", re.DOTALL
 )
+# Of the path of a field that is nested deep, in characters.
+_MAX_PATH = 200
 # Of a value in a message, in characters.
 _MAX_TEXT = 60
 
@@ -33,7 +35,8 @@ class FieldError(ValueError):
     def under(self, name: str) -> FieldError:
         """Return the error as one of a field or an item, such as ``items`` or ``[2]``."""
         path = self.path if not self.path or self.path.startswith("[") else f".{self.path}"
-        error = FieldError(self.reason, name + path)
+        path = name + path
+        error = FieldError(self.reason, path if len(path) <= _MAX_PATH else f"{path[:_MAX_PATH]}…")
         error.__cause__ = self.__cause__
         return error
 

@@ -23,9 +23,11 @@ from ottla.schema.objects.shapes import (
     LiteralShape,
     MapShape,
     RecordShape,
+    RecursiveShape,
     Scalar,
     Shape,
     UnionShape,
+    contains_itself,
 )
 
 _SCALARS: dict[type, dict[str, Any]] = {
@@ -48,6 +50,8 @@ class JsonSchema:
     def __init__(self) -> None:
         self._classes: dict[str, type] = {}
         self._defs: dict[str, Any] = {}
+        # The classes whose fields are being written.
+        self._open: set[str] = set()
 
     def of_root(self, shape: Shape, path: str) -> dict[str, Any]:
         """Return the schema of a whole value.
@@ -55,9 +59,10 @@ class JsonSchema:
         Raises:
             SchemaError: two classes have one name.
         """
-        schema = (
-            self._record(shape, path) if isinstance(shape, RecordShape) else self.of(shape, path)
-        )
+        if isinstance(shape, RecordShape) and not contains_itself(shape):
+            schema = self._record(shape, path)
+        else:
+            schema = self.of(shape, path)
         return {**schema, "$defs": self._defs} if self._defs else schema
 
     def of(self, shape: Shape, path: str) -> dict[str, Any]:
@@ -80,13 +85,16 @@ class JsonSchema:
             members = [self.of(each, path) for each in shape.members]
             null = [{"type": "null"}] if shape.is_nullable else []
             return {"anyOf": [*members, *null]}
+        if isinstance(shape, RecursiveShape):
+            shape = shape.record
         known = self._classes.setdefault(shape.name, shape.cls)
         if known is not shape.cls:
             raise SchemaError(
                 f"{path}: two types are named {shape.name}, of {known.__module__} and of "
                 f"{shape.cls.__module__}: rename one"
             )
-        if shape.name not in self._defs:
+        if shape.name not in self._defs and shape.name not in self._open:
+            self._open.add(shape.name)
             self._defs[shape.name] = self._record(shape, path)
         return {"$ref": f"#/$defs/{shape.name}"}
 

@@ -10,10 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ottla.schema.objects.field_error import FieldError, expected
-from ottla.schema.objects.shapes import RecordShape, Scalar, Shape, UnionShape
+from ottla.schema.objects.shapes import RecordShape, RecursiveShape, Scalar, Shape, UnionShape
 from ottla.schema.objects.union_members import class_of, member_of
 
 Function: TypeAlias = Callable[[Any], Any]
+
+# Of one member in a message, in characters.
+_MAX_REASON = 200
 
 
 def union_loader(shape: UnionShape, loaders: Sequence[Function]) -> Function:
@@ -35,7 +38,9 @@ def union_loader(shape: UnionShape, loaders: Sequence[Function]) -> Function:
                 failures.append(error)
         if len(failures) == 1:
             raise failures[0]
-        raise FieldError("no type of the union: " + "; or ".join(str(each) for each in failures))
+        # Of a type that contains itself, the reasons contain those of the levels below.
+        reasons = "; or ".join(str(each)[:_MAX_REASON] for each in failures)
+        raise FieldError(f"no type of the union: {reasons}")
 
     return load
 
@@ -87,6 +92,8 @@ def _order(union: UnionShape, value: Any) -> Sequence[int]:
 
         def difference(at: int) -> int:
             shape = members[at]
+            if isinstance(shape, RecursiveShape):
+                shape = shape.record
             if not isinstance(shape, RecordShape):
                 return 0
             return len({each.wire_name for each in shape.fields} ^ keys)
@@ -101,5 +108,6 @@ def _order(union: UnionShape, value: Any) -> Sequence[int]:
 
 
 def _name(shape: Shape) -> str:
+    shape = shape.record if isinstance(shape, RecursiveShape) else shape
     cls = class_of(shape)
     return "another one" if cls is None else getattr(shape, "name", cls.__name__)

@@ -24,6 +24,7 @@ from ottla.schema.objects.shapes import (
     LiteralShape,
     MapShape,
     RecordShape,
+    RecursiveShape,
     Scalar,
     Shape,
     UnionShape,
@@ -38,6 +39,7 @@ from ottla.schema.objects.value_functions import (
     map_function,
     record_dumper,
     record_loader,
+    recursive_function,
     scalar_function,
 )
 
@@ -128,6 +130,8 @@ def loader(shape: Shape) -> Function:
         return map_function(_field(shape.value, loader))
     if isinstance(shape, UnionShape):
         return union_loader(shape, [loader(each) for each in shape.members])
+    if isinstance(shape, RecursiveShape):
+        return recursive_function(shape, loader, remembers=True)
     return record_loader(shape, [(each, _field(each.shape, loader)) for each in shape.fields])
 
 
@@ -188,6 +192,8 @@ def dumper(shape: Shape) -> Function:
         return union_dumper(
             shape, [dumper(each) for each in members], [loader(each) for each in members]
         )
+    if isinstance(shape, RecursiveShape):
+        return recursive_function(shape, dumper)
     return record_dumper(shape, [(each, _field(each.shape, dumper)) for each in shape.fields])
 
 

@@ -14,6 +14,8 @@ from ottla.schema.objects.field_error import FieldError, expected
 
 _MESSAGE_TYPE = 11
 _GROUP_TYPE = 10
+# Of messages in one another: the parser of Protobuf reads no more, and its writer does not count.
+_MAX_LEVELS = 100
 
 
 def protobuf_conversion(of: Any) -> Conversion:
@@ -29,6 +31,7 @@ def protobuf_conversion(of: Any) -> Conversion:
             "orders_pb2.Order: dataclasses and models are for ottla.schema.Avro and Json"
         )
     cls: Any = of
+    nested = _recursive_fields(descriptor)
 
     def load(payload: bytes) -> Any:
         try:
@@ -39,6 +42,8 @@ def protobuf_conversion(of: Any) -> Conversion:
     def dump(message: Any) -> bytes:
         if not isinstance(message, cls):
             raise expected(f"a message {descriptor.full_name}", message)
+        if nested:
+            _check_levels(message, nested)
         if not message.IsInitialized():
             missing = message.FindInitializationErrors()
             raise FieldError("missing", missing[0] if missing else "")
@@ -56,9 +61,61 @@ def protobuf_conversion(of: Any) -> Conversion:
 
 
 def _checked_fields(descriptor: Any) -> list[str]:
-    """Return one field that is decoded fast, or none if all are messages."""
-    fields = [each for each in descriptor.fields if each.type not in (_MESSAGE_TYPE, _GROUP_TYPE)]
-    return [each.name for each in fields[:1]]
+    """Return one field that is decoded fast, of the message or of one in it, or none."""
+    found, queue = {descriptor.full_name}, [("", descriptor)]
+    for prefix, message in queue:
+        for each in message.fields:
+            if each.type not in (_MESSAGE_TYPE, _GROUP_TYPE):
+                return [f"{prefix}{each.name}"]
+        for each in message.fields:
+            of = each.message_type
+            is_plain = not of.GetOptions().map_entry and not of.full_name.startswith("google.")
+            if is_plain and of.full_name not in found:
+                found.add(of.full_name)
+                queue.append((f"{prefix}{each.name}.", of))
+    return []
+
+
+def _recursive_fields(descriptor: Any) -> dict[str, set[str]]:
+    """Return, by the names of messages, the fields in which messages may nest without an end."""
+    types, found = [descriptor], {descriptor.full_name: set[str]()}
+    for each in types:
+        for field in each.fields:
+            if field.type in (_MESSAGE_TYPE, _GROUP_TYPE):
+                found[each.full_name].add(field.message_type.full_name)
+                if field.message_type.full_name not in found:
+                    found[field.message_type.full_name] = set()
+                    types.append(field.message_type)
+    # Without those that only lead to an end.
+    while ends := {name for name, inner in found.items() if not inner}:
+        found = {name: inner - ends for name, inner in found.items() if name not in ends}
+    return {
+        each.full_name: {
+            field.name
+            for field in each.fields
+            if field.message_type and field.message_type.full_name in found
+        }
+        for each in types
+        if each.full_name in found
+    }
+
+
+def _check_levels(message: Any, nested: dict[str, set[str]]) -> None:
+    """Refuse a message that is nested too deep to be read, or even to be written."""
+    rest = [(message, 0)]
+    while rest:
+        one, level = rest.pop()
+        if level > _MAX_LEVELS:
+            raise FieldError(f"messages are nested more than {_MAX_LEVELS} levels deep")
+        names = nested.get(one.DESCRIPTOR.full_name, ())
+        for field, value in one.ListFields():
+            if field.name not in names:
+                continue
+            if hasattr(value, "ListFields"):
+                rest.append((value, level + 1))
+            else:
+                items = value.values() if hasattr(value, "values") else value
+                rest += [(each, level + 1) for each in items]
 
 
 def _indexes(descriptor: Any) -> bytes:

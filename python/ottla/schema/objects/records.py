@@ -71,8 +71,21 @@ def read_record(read_shape: Callable[[Any, str], Shape], hint: Any, path: str) -
         )
     if not fields:
         raise SchemaError(f"{path}: {cls.__name__} has no fields")
+    if kind in ("dataclass", "attrs"):
+        _check_constructor(cls, {each.argument for each in read}, path)
     make, get = _makers(kind, cls)
     return RecordShape(_name(hint, cls), _doc(cls, kind), tuple(fields), make, get, cls)
+
+
+def _check_constructor(cls: Any, arguments: set[str], path: str) -> None:
+    """Refuse a class whose objects could be written, and never be made from what was written."""
+    for name, each in inspect.signature(cls).parameters.items():
+        is_variable = each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        if name not in arguments and each.default is each.empty and not is_variable:
+            raise SchemaError(
+                f"{path}: the constructor of {cls.__name__} needs {name}, which is not a field: "
+                "give it a default, or make it a field"
+            )
 
 
 def kind_of(cls: Any) -> str | None:
@@ -231,6 +244,8 @@ def _makers(
 ) -> tuple[Callable[[dict[str, Any]], Any], Callable[[Any, str], Any]]:
     if kind == "TypedDict":
         return dict, lambda value, name: value[name]
+    if kind == "pydantic" and getattr(cls, "__pydantic_root_model__", False):
+        return lambda arguments: cls.model_validate(arguments["root"]), getattr
     if kind == "pydantic":
         return cls.model_validate, getattr
     return lambda arguments: cls(**arguments), getattr

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections.abc as abstract
 import decimal
 import enum
+import threading
 import types
 import typing
 from collections.abc import Callable
@@ -24,6 +25,8 @@ from ottla.schema.objects.shapes import (
     LiteralShape,
     MapShape,
     RecordShape,
+    Recursion,
+    RecursiveShape,
     Scalar,
     Shape,
     UnionShape,
@@ -44,7 +47,7 @@ _LISTS: dict[Any, Callable[[list[Any]], Any]] = {
 _MAPS = (dict, abstract.Mapping, abstract.MutableMapping)
 
 
-# A generic class may contain itself with ever new arguments, and an alias itself.
+# A generic class may contain itself with ever new arguments, and an alias of a type itself.
 _MAX_DEPTH = 64
 # Of a path in a message about that, in characters.
 _MAX_PATH = 60
@@ -54,8 +57,9 @@ class ShapeReader:
     """Reads the shapes of a type and of the types in it."""
 
     def __init__(self) -> None:
-        self._records: dict[Any, RecordShape | None] = {}
+        self._records: dict[Any, RecordShape | Recursion] = {}
         self._depth = 0
+        self._levels = threading.local()
 
     def shape(self, hint: Any, path: str, metadata: tuple[Any, ...] = ()) -> Shape:
         """Return the shape of a type.
@@ -70,8 +74,8 @@ class ShapeReader:
         """
         if self._depth == _MAX_DEPTH:
             raise SchemaError(
-                f"{path[:_MAX_PATH]}…: more than {_MAX_DEPTH} types are nested, or the type "
-                "contains itself: refer to others by an id, or keep the nested part as JSON text"
+                f"{path[:_MAX_PATH]}…: more than {_MAX_DEPTH} types are nested, or an alias of a "
+                "type contains itself: use a class with fields, or keep the inner part as JSON text"
             )
         self._depth += 1
         try:
@@ -111,7 +115,7 @@ class ShapeReader:
             if not list(hint):
                 raise SchemaError(f"{path} is of the enumeration {hint.__name__}, which is empty")
             return EnumShape(hint)
-        return self._record(hint, origin, path)
+        return self._record(hint, path)
 
     def _union(self, arguments: tuple[Any, ...], path: str, metadata: tuple[Any, ...]) -> Shape:
         present = [each for each in arguments if each is not type(None)]
@@ -145,20 +149,13 @@ class ShapeReader:
             raise SchemaError(f"{path} is a dict with keys of {arguments[0]}: expected str")
         return MapShape(self.shape(arguments[1], f"{path}[]"))
 
-    def _record(self, hint: Any, origin: Any, path: str) -> Shape:
+    def _record(self, hint: Any, path: str) -> Shape:
         if hint in self._records:
             known = self._records[hint]
-            if known is None:
-                name = getattr(origin or hint, "__name__", hint)
-                raise SchemaError(
-                    f"{path}: {name} contains itself, and a recursive type has no column type: "
-                    "refer to others by an id, or keep the nested part as JSON text"
-                )
-            return known
-        self._records[hint] = None
-        record = read_record(self.shape, hint, path)
-        self._records[hint] = record
-        return record
+            return RecursiveShape(known) if isinstance(known, Recursion) else known
+        self._records[hint] = recursion = Recursion(self._levels)
+        self._records[hint] = recursion.record = read_record(self.shape, hint, path)
+        return recursion.record
 
 
 def _precision(metadata: tuple[Any, ...]) -> Precision | None:

@@ -1,12 +1,14 @@
 """Shapes: what the values of a type look like.
 
-Invariant: a shape depends on the type alone, so that its schema is always the same.
+Invariant: a shape depends on the type alone, so that its schema is always the same. Shapes are
+trees: a record within itself is a ``RecursiveShape``.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import enum
+import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,6 +89,35 @@ class AnyShape:
     """Any value of JSON."""
 
 
+class Recursion:
+    """A record that contains itself, and the functions that convert it, which call themselves.
+
+    Attributes:
+        record: its shape, once all of it was read.
+        functions: by what they were made with.
+        levels: how deep the running conversion of each thread is; it is that of all records in
+            one type.
+    """
+
+    def __init__(self, levels: threading.local) -> None:
+        self.record: RecordShape | None = None
+        self.functions: dict[Any, Callable[[Any], Any]] = {}
+        self.levels = levels
+
+
+@dataclass(frozen=True)
+class RecursiveShape:
+    """A record within itself."""
+
+    recursion: Recursion
+
+    @property
+    def record(self) -> RecordShape:
+        """The shape of the record."""
+        assert self.recursion.record is not None, "read before its end"
+        return self.recursion.record
+
+
 @dataclass(frozen=True)
 class FieldShape:
     """A field: its attribute, its name in records, and its name when an object is created."""
@@ -122,4 +153,22 @@ Shape: TypeAlias = (
     | UnionShape
     | AnyShape
     | RecordShape
+    | RecursiveShape
 )
+
+
+def contains_itself(record: RecordShape) -> bool:
+    """Return whether a record is a part of itself."""
+
+    def has(shape: Shape) -> bool:
+        if isinstance(shape, RecursiveShape):
+            return shape.record is record
+        if isinstance(shape, ListShape):
+            return has(shape.item)
+        if isinstance(shape, MapShape):
+            return has(shape.value)
+        if isinstance(shape, UnionShape):
+            return any(has(each) for each in shape.members)
+        return isinstance(shape, RecordShape) and any(has(each.shape) for each in shape.fields)
+
+    return has(record)

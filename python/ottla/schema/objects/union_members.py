@@ -18,6 +18,7 @@ from ottla.schema.objects.shapes import (
     LiteralShape,
     MapShape,
     RecordShape,
+    RecursiveShape,
     Scalar,
     Shape,
     UnionShape,
@@ -26,6 +27,8 @@ from ottla.schema.objects.shapes import (
 
 def class_of(shape: Shape) -> type | None:
     """Return the class of a shape's values, if they have one of their own."""
+    if isinstance(shape, RecursiveShape):
+        return class_of(shape.record)
     if isinstance(shape, (Scalar, EnumShape, RecordShape)):
         return dict if hasattr(shape.cls, "__required_keys__") else shape.cls
     return decimal.Decimal if isinstance(shape, DecimalShape) else None
@@ -43,6 +46,8 @@ def member_of(union: UnionShape, value: Any) -> int | None:
 
 
 def _is_of(shape: Shape, value: Any) -> bool:
+    if isinstance(shape, RecursiveShape):
+        return _is_of(shape.record, value)
     if isinstance(shape, LiteralShape):
         return value in shape.values and type(value) is type(shape.values[0])
     if isinstance(shape, ListShape):

@@ -18,10 +18,16 @@ from ottla.schema.objects.shapes import (
     FieldShape,
     LiteralShape,
     RecordShape,
+    Recursion,
+    RecursiveShape,
+    Shape,
 )
 
 # The class of the values that need no conversion, or None, and the function for the others.
 FieldFunction: TypeAlias = tuple[type | None, Callable[[Any], Any]]
+
+# Of a record within itself, as deep as messages of Protobuf are by default.
+_MAX_LEVELS = 100
 
 
 def scalar_function(cls: type) -> Callable[[Any], Any]:
@@ -143,6 +149,67 @@ def map_function(item: FieldFunction) -> Callable[[Any], Any]:
         return items
 
     return convert_all
+
+
+def recursive_function(
+    shape: RecursiveShape,
+    of: Callable[[Shape], Callable[[Any], Any]],
+    *,
+    remembers: bool = False,
+) -> Callable[[Any], Any]:
+    """Return the function that converts a record within itself, to a bounded depth.
+
+    Args:
+        shape: the record.
+        of: returns the function of a shape; it is called once, with the first value.
+        remembers: whether a value is converted only once: the members of a union are tried one
+            after the other, which would double the work with each level.
+    """
+    recursion = shape.recursion
+    functions, levels = recursion.functions, recursion.levels
+
+    def convert(value: Any) -> Any:
+        function = functions.get(of)
+        if function is None:
+            function = functions.setdefault(of, of(shape.record))
+        level = getattr(levels, "count", 0)
+        if level == _MAX_LEVELS:
+            raise FieldError(
+                f"{shape.record.name} is nested more than {_MAX_LEVELS} levels deep, or an object "
+                "contains itself"
+            )
+        levels.count = level + 1
+        try:
+            return function(value) if not remembers else _once(recursion, function, value)
+        except RecursionError:
+            raise FieldError("it is nested too deep for Python's recursion limit") from None
+        finally:
+            levels.count = level
+            if level == 0:
+                levels.known = None
+
+    return convert
+
+
+def _once(recursion: Recursion, function: Callable[[Any], Any], value: Any) -> Any:
+    """Convert a value, or return or raise what its conversion did before in this call."""
+    known = getattr(recursion.levels, "known", None)
+    if known is None:
+        known = recursion.levels.known = {}
+    key = id(recursion), id(value)
+    if (found := known.get(key)) is not None:
+        _, result, failure = found
+        if failure is not None:
+            raise FieldError(*failure)
+        return result
+    # Kept with the value, whose id would otherwise be that of another one after its end.
+    try:
+        result = function(value)
+    except FieldError as error:
+        known[key] = value, None, (error.reason, error.path)
+        raise
+    known[key] = value, result, None
+    return result
 
 
 def record_loader(

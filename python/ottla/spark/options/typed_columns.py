@@ -12,18 +12,22 @@ from dataclasses import dataclass, field, replace
 
 from ottla._core import check_schema_limits, schema_limit_rows
 from ottla.errors import ConfigError
-from ottla.spark.options.option_values import (
-    invalid_value,
-    parse_bool,
-    parse_text,
+from ottla.spark.options.column_options import (
+    FORMATS,
+    WRITTEN,
+    parse_choice,
+    parse_format,
+    parse_message,
+    parse_schema,
+    parse_validate,
 )
+from ottla.spark.options.option_values import parse_bool, parse_text
 from ottla.spark.options.schema_references import Reference, parse_references
 from ottla.spark.options.subscription import Assign, Subscribe, Subscription
 
 REGISTRY_PREFIX = "schema.registry."
 REGISTRY_URL = "schema.registry.url"
 
-FORMATS = ("avro", "protobuf", "json")
 DEAD_LETTER = "dead_letter"
 MODES = ("failfast", "permissive", DEAD_LETTER)
 DEAD_LETTER_TOPIC = "deadLetterTopic"
@@ -40,6 +44,7 @@ _SUFFIXES = (
     "subject",
     "message",
     "wireFormat",
+    "validate",
     "mode",
     "flatten",
 )
@@ -49,9 +54,6 @@ TYPED_OPTION_NAMES = (
     *LIMIT_OPTION_NAMES,
     *(f"{column}.{suffix}" for column in ("key", "value") for suffix in _SUFFIXES),
 )
-
-_LATEST = "latest"
-_WRITTEN = "written"
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class TypedColumn:
         subject_strategy: what names the subject of a write; None for ``subject`` or the topic.
         message: the full name of the message, with Protobuf.
         wire_format: one of ``WIRE_FORMATS``.
+        validates: whether JSON is validated against its JSON Schema.
         mode: one of ``MODES``.
         flatten: whether the fields become columns.
         fields: the fields to decode; None for all.
@@ -98,6 +101,7 @@ class TypedColumn:
     subject_strategy: str | None = None
     message: str | None = None
     wire_format: str = "confluent"
+    validates: bool = False
     mode: str = "failfast"
     flatten: bool = False
     fields: tuple[str, ...] | None = None
@@ -207,7 +211,7 @@ def _parse_column(
     if format_name is None:
         return None
     schema = parse_schema(values, f"{column}.schema")
-    if isinstance(schema, str) and schema.lower() == _WRITTEN:
+    if isinstance(schema, str) and schema.lower() == WRITTEN:
         raise ConfigError(
             f"option {column}.schema=written: a column of Spark has one type, and the records of "
             "a topic with several types have none in common. Read them to a union of the types "
@@ -238,29 +242,12 @@ def _parse_column(
         subject=subject,
         message=parse_message(values, column, format_name),
         wire_format=wire_format,
+        validates=parse_validate(values, column, format_name),
         mode=parse_choice(values, f"{column}.mode", MODES, MODES[0]),
         flatten=parse_bool(values, f"{column}.flatten", default=False),
         # AWS Glue's ids are not looked up, and the other column may have a registry.
         registry=() if wire_format == "glue" else registry,
     )
-
-
-def parse_format(values: Mapping[str, str], column: str, suffixes: tuple[str, ...]) -> str | None:
-    """Parse the format of a column; without one, its other options are errors."""
-    if parse_text(values, f"{column}.format") is not None:
-        return parse_choice(values, f"{column}.format", FORMATS)
-    for suffix in suffixes:
-        if f"{column}.{suffix}".lower() in values:
-            raise ConfigError(f"option {column}.{suffix} needs {column}.format")
-    return None
-
-
-def parse_message(values: Mapping[str, str], column: str, format_name: str) -> str | None:
-    """Parse the full name of a message, which only Protobuf has."""
-    message = parse_text(values, f"{column}.message")
-    if message is not None and format_name != "protobuf":
-        raise ConfigError(f"option {column}.message is for {column}.format=protobuf only")
-    return message
 
 
 def check_any_format(registry: tuple[tuple[str, str], ...], columns: TypedColumns) -> None:
@@ -269,25 +256,6 @@ def check_any_format(registry: tuple[tuple[str, str], ...], columns: TypedColumn
         raise ConfigError(
             f"option {REGISTRY_URL} needs value.format or key.format: {', '.join(FORMATS)}"
         )
-
-
-def parse_choice(
-    values: Mapping[str, str], name: str, choices: tuple[str, ...], default: str = ""
-) -> str:
-    """Parse one of some values, in any case."""
-    text = values.get(name.lower(), default)
-    value = text.strip().lower()
-    if value not in choices:
-        raise invalid_value(name, text, f"one of {', '.join(choices)}")
-    return value
-
-
-def parse_schema(values: Mapping[str, str], name: str) -> str | int | None:
-    """Parse a schema: its text or its id, or None for the latest."""
-    text = parse_text(values, name)
-    if text is None or text.lower() == _LATEST:
-        return None
-    return int(text) if text.isdecimal() else text
 
 
 def _only_topic(column: str, subscription: Subscription) -> str:

@@ -9,6 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ottla.errors import ConfigError
+from ottla.spark.options.column_options import (
+    parse_choice,
+    parse_format,
+    parse_message,
+    parse_schema,
+    parse_validate,
+)
 from ottla.spark.options.option_values import parse_bool, parse_text
 from ottla.spark.options.schema_references import parse_references
 from ottla.spark.options.typed_columns import (
@@ -19,10 +26,6 @@ from ottla.spark.options.typed_columns import (
     TypedColumn,
     TypedColumns,
     check_any_format,
-    parse_choice,
-    parse_format,
-    parse_message,
-    parse_schema,
     registry_config,
     with_limits,
 )
@@ -35,6 +38,7 @@ _SUFFIXES = (
     "subjectStrategy",
     "message",
     "wireFormat",
+    "validate",
     "schemaIdSerializer",
     "register",
 )
@@ -63,13 +67,7 @@ def _parse_column(
         return None
     schema = parse_schema(values, f"{column}.schema")
     wire_format = parse_choice(values, f"{column}.wireFormat", WIRE_FORMATS, "confluent")
-    serializer = parse_choice(
-        values, f"{column}.schemaIdSerializer", SCHEMA_ID_SERIALIZERS, SCHEMA_ID_SERIALIZERS[0]
-    )
-    if serializer == "header" and wire_format != "confluent":
-        raise ConfigError(
-            f"option {column}.schemaIdSerializer=header needs {column}.wireFormat=confluent"
-        )
+    serializer = _parse_id_serializer(column, values, wire_format)
     registers = parse_bool(values, f"{column}.register", default=False)
     if registers and (not isinstance(schema, str) or wire_format == "none"):
         raise ConfigError(
@@ -82,6 +80,12 @@ def _parse_column(
             f"schema, and {column}.wireFormat=none to write no ids of schemas"
         )
     subject = parse_text(values, f"{column}.subject")
+    if subject is not None and wire_format == "none" and isinstance(schema, str):
+        # A given schema is written with the id that it has in the subject.
+        raise ConfigError(
+            f"option {column}.subject has no effect with {column}.schema and "
+            f"{column}.wireFormat=none"
+        )
     strategy = _parse_strategy(column, values, schema, subject, wire_format)
     return TypedColumn(
         column=column,
@@ -92,10 +96,23 @@ def _parse_column(
         subject_strategy=strategy,
         message=parse_message(values, column, format_name),
         wire_format=wire_format,
+        validates=parse_validate(values, column, format_name),
         registers=registers,
         schema_id_serializer=serializer,
         registry=registry,
     )
+
+
+def _parse_id_serializer(column: str, values: Mapping[str, str], wire_format: str) -> str:
+    name = f"{column}.schemaIdSerializer"
+    serializer = parse_choice(values, name, SCHEMA_ID_SERIALIZERS, SCHEMA_ID_SERIALIZERS[0])
+    # Other wire formats have a place of their own for the id, or none.
+    if wire_format != "confluent" and parse_text(values, name) is not None:
+        raise ConfigError(
+            f"option {name}={serializer} needs {column}.wireFormat=confluent: it has no effect "
+            f"with {wire_format}"
+        )
+    return serializer
 
 
 def _parse_strategy(

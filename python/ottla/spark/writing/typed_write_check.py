@@ -25,9 +25,13 @@ def check_typed_columns(schema: StructType, options: WriteOptions) -> None:
     Raises:
         SchemaError: the column has another type, or there is no schema.
         KafkaError: the errors of the schema registry.
+        MissingExtraError: the package that validates is not installed.
     """
     types = {column.name: column.dataType for column in schema.fields}
+    from ottla.spark.formats import require_validator
+
     for typed in options.typed.each():
+        require_validator(typed)
         known = _without_registering(typed)
         if known.registry and known.subject is None and options.topic is None:
             # Each row's topic has its own schema.

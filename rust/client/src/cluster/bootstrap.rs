@@ -184,6 +184,11 @@ async fn describe_controllers(connection: &Connection) -> Result<MetadataRespons
             let message = "this is the port of a broker: use bootstrap.servers, or a controller's address in bootstrap.controllers";
             return Err(failed(Error::with_code(code, message).with_outlook(Outlook::Permanent)));
         }
+        code @ ErrorCode::ClusterAuthorizationFailed => {
+            let message =
+                "controllers describe the cluster only to a principal with the permission Alter on it";
+            return Err(failed(Error::with_code(code, message).api(DescribeClusterRequest::API)));
+        }
         code => return Err(failed(Error::from_code(code).api(DescribeClusterRequest::API))),
     }
     let controller = |found: DescribeClusterBroker| MetadataResponseBroker {

@@ -46,6 +46,8 @@ pub struct TypedEncoderOptions {
     pub limits: SchemaLimits,
     /// What payloads are validated with.
     pub validator: Option<Arc<dyn PayloadValidator>>,
+    /// Whether objects are written, which need no column type: a recursive schema has none.
+    pub writes_objects: bool,
 }
 
 /// Encodes keys or values of records.
@@ -244,7 +246,8 @@ pub struct TopicEncoder {
     message: Option<Arc<str>>,
     limits: SchemaLimits,
     validator: Option<Arc<dyn PayloadValidator>>,
-    data_type: DataType,
+    /// The type of its columns, or why there are none, though objects can be written.
+    data_type: std::result::Result<DataType, SchemaError>,
     /// By the type of the column.
     encoders: Mutex<HashMap<DataType, Arc<FramedEncoder>>>,
 }
@@ -271,7 +274,14 @@ impl TopicEncoder {
         let TypedEncoderOptions { wire_format, schema_id_serializer, ref message, limits, .. } = *options;
         let (message, validator) = (message.clone(), options.validator.clone());
         let data_type = column_type(source.reader_source(), message.as_deref(), &limits);
-        let data_type = data_type.map_err(|error| unusable(&error))?;
+        let is_usable = match &data_type {
+            Ok(_) => true,
+            Err(error) => options.writes_objects && matches!(error, SchemaError::Unsupported { .. }),
+        };
+        let data_type = match data_type {
+            Err(error) if !is_usable => return Err(unusable(&error)),
+            data_type => data_type,
+        };
         let encoders = Mutex::default();
         let encoder = Self {
             source,
@@ -288,9 +298,11 @@ impl TopicEncoder {
     }
 
     /// The type of the columns that are encoded without a conversion.
-    #[must_use]
-    pub fn data_type(&self) -> &DataType {
-        &self.data_type
+    ///
+    /// # Errors
+    /// [`Kind::Schema`]: the schema has no column type, and only objects can be written.
+    pub fn data_type(&self) -> Result<&DataType> {
+        self.data_type.as_ref().map_err(unusable)
     }
 
     /// Where records carry the id of their schema.
@@ -351,6 +363,7 @@ impl TopicEncoder {
     }
 
     fn encoder(&self, data_type: &DataType) -> Result<Arc<FramedEncoder>> {
+        self.data_type()?;
         if let Some(known) = self.encoders.lock().get(data_type) {
             return Ok(Arc::clone(known));
         }

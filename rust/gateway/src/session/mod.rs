@@ -7,14 +7,17 @@
 //! nothing moves for `Limits::idle` ends.
 
 mod buffers;
+mod coordinated;
+mod counts;
+mod login;
 mod requests;
 mod responses;
+mod role;
 mod status;
 
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
@@ -26,9 +29,13 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
 pub(crate) use buffers::BufferPool;
+pub use coordinated::Coordinated;
+pub use counts::{ApiCount, Counts};
+pub use role::Role;
 pub(crate) use status::SessionStatus;
-pub use status::{ApiCount, SessionInfo};
+pub use status::{LastError, SessionInfo};
 
+use crate::events::Events;
 use crate::limits::Limits;
 use crate::rewrite::AddressBook;
 use crate::stream::{InFlight, Output, Segment, Violation};
@@ -62,40 +69,23 @@ pub(crate) enum SessionEnd {
     BrokerViolation(Violation),
 }
 
+impl SessionEnd {
+    /// Whether someone should know of it.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self, Self::Idle(_) | Self::Broker(_) | Self::ClientViolation(_) | Self::BrokerViolation(_))
+    }
+}
+
 /// What both directions of a session share.
 pub(crate) struct Session<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) pool: &'a BufferPool,
     pub(crate) status: &'a SessionStatus,
+    pub(crate) events: &'a Events,
     in_flight: Mutex<InFlight>,
     /// Whether a part of a response waits to be sent.
     responding: AtomicBool,
     draining: watch::Receiver<bool>,
-}
-
-/// Runs a session until it ends.
-pub(crate) async fn run(
-    client: Box<dyn Stream>,
-    broker: Box<dyn Stream>,
-    limits: &Limits,
-    pool: &BufferPool,
-    status: &Arc<SessionStatus>,
-    book: &mut (dyn AddressBook + Send),
-    draining: watch::Receiver<bool>,
-) -> SessionEnd {
-    let in_flight = Mutex::new(InFlight::new(limits.in_flight));
-    let session = Session { limits, pool, status, in_flight, responding: AtomicBool::new(false), draining };
-    let (mut from_client, mut to_client) = tokio::io::split(client);
-    let (mut from_broker, mut to_broker) = tokio::io::split(broker);
-    let end = {
-        let requests = requests::pump(&session, &mut from_client, &mut to_broker);
-        let responses = responses::pump(&session, &mut from_broker, &mut to_client, book);
-        first_end(&session, pin!(requests), pin!(responses)).await
-    };
-    // What was sent must arrive, which TLS and half-closed peers may delay.
-    let closing = async { _ = tokio::join!(to_client.shutdown(), to_broker.shutdown()) };
-    _ = timeout(limits.closing, closing).await;
-    end
 }
 
 /// Polls both directions until the session ends. The end of the requests ends the session only if no response follows.
@@ -141,7 +131,40 @@ async fn first_end(
     .await
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    /// A session in which nothing has happened.
+    pub(crate) fn new(
+        limits: &'a Limits,
+        pool: &'a BufferPool,
+        status: &'a SessionStatus,
+        events: &'a Events,
+        draining: watch::Receiver<bool>,
+    ) -> Self {
+        let in_flight = Mutex::new(InFlight::new(limits.in_flight));
+        Self { limits, pool, status, events, in_flight, responding: AtomicBool::new(false), draining }
+    }
+
+    /// Passes on requests and responses until the session ends.
+    pub(crate) async fn run(
+        &self,
+        client: Box<dyn Stream>,
+        broker: Box<dyn Stream>,
+        book: &mut (dyn AddressBook + Send),
+    ) -> SessionEnd {
+        self.status.connected();
+        let (mut from_client, mut to_client) = tokio::io::split(client);
+        let (mut from_broker, mut to_broker) = tokio::io::split(broker);
+        let end = {
+            let requests = requests::pump(self, &mut from_client, &mut to_broker);
+            let responses = responses::pump(self, &mut from_broker, &mut to_client, book);
+            first_end(self, pin!(requests), pin!(responses)).await
+        };
+        // What was sent must arrive, which TLS and half-closed peers may delay.
+        let closing = async { _ = tokio::join!(to_client.shutdown(), to_broker.shutdown()) };
+        _ = timeout(self.limits.closing, closing).await;
+        end
+    }
+
     /// Whether the client has the responses to all requests.
     fn is_answered(&self) -> bool {
         self.in_flight.lock().is_empty() && !self.responding.load(Ordering::Relaxed)

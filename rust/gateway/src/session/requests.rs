@@ -50,12 +50,15 @@ pub(super) async fn pump(
 
 /// Decides what becomes of a request, and remembers it until its response.
 fn judge(session: &Session<'_>, head: &RequestHead<'_>) -> Result<Verdict, Violation> {
-    session.status.requested(head);
+    let now = Instant::now();
+    if let Some(named) = session.status.requested(head, now) {
+        session.events.coordinates(session.status, named);
+    }
     let mut pending = PendingResponse {
         api: head.api,
         version: head.version,
         correlation_id: head.correlation_id,
-        since: Instant::now(),
+        since: now,
         source: Source::Broker,
     };
     if head.version > supported_versions(head.api).1 {

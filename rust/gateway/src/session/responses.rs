@@ -1,6 +1,7 @@
 //! The responses of a session: from the broker to the client.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -31,9 +32,9 @@ pub(super) async fn pump(
         }
         session.responding.store(true, Ordering::Relaxed);
         let progress = {
-            let mut in_flight = session.in_flight.lock();
-            stream.advance(inlet.bytes(), &mut output, &mut in_flight, book, &mut |pending| {
-                session.status.responded(&pending);
+            let (mut in_flight, now) = (session.in_flight.lock(), Instant::now());
+            stream.advance(inlet.bytes(), &mut output, &mut in_flight, book, &mut |pending, body| {
+                session.status.responded(pending, body, now);
             })
         };
         let progress = match progress {

@@ -1,6 +1,6 @@
 //! [`SessionStatus`]: what a session shows of itself.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,6 +11,10 @@ use ottla_protocol::wire::Reader;
 use ottla_protocol::{ApiKey, Message};
 use parking_lot::Mutex;
 
+use super::coordinated::Coordinated;
+use super::counts::Counts;
+use super::login::Login;
+use super::role::Role;
 use crate::stream::{PendingResponse, RequestHead};
 
 /// The longest client id that is kept; Kafka allows longer ones.
@@ -19,15 +23,18 @@ const CLIENT_ID_MAX: usize = 256;
 /// The longest name and version of a library that are kept, in bytes of the request.
 const SOFTWARE_MAX: usize = 512;
 
-/// The requests of one API in a session.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ApiCount {
-    /// The requests.
-    pub requests: u64,
-    /// The responses.
-    pub responses: u64,
-    /// The time from each request to its response, added up.
-    pub waited: Duration,
+/// The groups and transactional ids that are kept.
+const COORDINATED_MAX: usize = 16;
+
+/// An error in a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastError {
+    /// The API.
+    pub api: ApiKey,
+    /// The code.
+    pub code: i16,
+    /// How long ago the response came.
+    pub age: Duration,
 }
 
 /// A session, at one point in time.
@@ -39,18 +46,26 @@ pub struct SessionInfo {
     pub peer: SocketAddr,
     /// The broker that the client named; `None` for the bootstrap address.
     pub broker: Option<i32>,
+    /// What it is for.
+    pub roles: BTreeSet<Role>,
+    /// The groups and transactional ids that its requests name; at most 16.
+    pub coordinated: BTreeSet<Coordinated>,
     /// The client id of the latest request.
     pub client_id: String,
     /// The name and the version of the client's library, if it has sent them (KIP-511).
     pub software: Option<String>,
-    /// The bytes received from the client.
-    pub received: u64,
-    /// The bytes sent to the client.
-    pub sent: u64,
-    /// The requests by API.
-    pub requests: BTreeMap<ApiKey, ApiCount>,
+    /// The user: the name of SASL that was accepted, or the subject of the client's certificate.
+    pub user: Option<String>,
+    /// What happened.
+    pub counts: Counts,
+    /// The requests that wait for their responses.
+    pub in_flight: u64,
+    /// The latest response with an error: the first one in it.
+    pub last_error: Option<LastError>,
     /// How long it has lasted.
     pub age: Duration,
+    /// How long ago its latest request came; `None` before the first one.
+    pub idle: Option<Duration>,
 }
 
 /// What a session shows of itself while it runs.
@@ -58,32 +73,32 @@ pub struct SessionInfo {
 pub(crate) struct SessionStatus {
     id: u64,
     peer: SocketAddr,
-    broker: Mutex<Option<i32>>,
     since: Instant,
     received: AtomicU64,
     sent: AtomicU64,
-    requests: Mutex<Requests>,
+    seen: Mutex<Seen>,
 }
 
 #[derive(Debug, Default)]
-struct Requests {
+struct Seen {
+    broker: Option<i32>,
+    roles: BTreeSet<Role>,
+    coordinated: BTreeSet<Coordinated>,
     client_id: Vec<u8>,
     software: Option<String>,
-    by_api: BTreeMap<ApiKey, ApiCount>,
+    subject: Option<String>,
+    login: Login,
+    counts: Counts,
+    in_flight: u64,
+    last_error: Option<(ApiKey, i16, Instant)>,
+    last_request: Option<Instant>,
 }
 
 impl SessionStatus {
     pub(crate) fn new(id: u64, peer: SocketAddr, broker: Option<i32>) -> Self {
         let (received, sent) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self {
-            id,
-            peer,
-            broker: Mutex::new(broker),
-            since: Instant::now(),
-            received,
-            sent,
-            requests: Mutex::default(),
-        }
+        let seen = Mutex::new(Seen { broker, ..Seen::default() });
+        Self { id, peer, since: Instant::now(), received, sent, seen }
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -94,9 +109,18 @@ impl SessionStatus {
         self.peer
     }
 
-    /// Records the broker that the client has named in the TLS handshake.
-    pub(crate) fn set_broker(&self, broker: Option<i32>) {
-        *self.broker.lock() = broker;
+    /// Records the broker that the client has named in the TLS handshake, and the subject of its certificate.
+    pub(crate) fn set_identity(&self, broker: Option<i32>, subject: Option<String>) {
+        let mut seen = self.seen.lock();
+        (seen.broker, seen.subject) = (broker, subject);
+    }
+
+    /// Records that the connection to the broker is there: from now on the session has a role.
+    pub(super) fn connected(&self) {
+        let mut seen = self.seen.lock();
+        if seen.broker.is_none() {
+            seen.roles.insert(Role::Bootstrap);
+        }
     }
 
     pub(super) fn received(&self, bytes: usize) {
@@ -112,39 +136,78 @@ impl SessionStatus {
         self.received.load(Ordering::Relaxed).wrapping_add(self.sent.load(Ordering::Relaxed))
     }
 
-    pub(super) fn requested(&self, head: &RequestHead<'_>) {
-        let mut requests = self.requests.lock();
+    /// Records a request; returns what it names that the broker coordinates, unless an earlier one did.
+    pub(super) fn requested(&self, head: &RequestHead<'_>, now: Instant) -> Option<Coordinated> {
+        let mut seen = self.seen.lock();
         let client_id = head.client_id.unwrap_or_default();
         let client_id = &client_id[..client_id.len().min(CLIENT_ID_MAX)];
-        if requests.client_id != client_id {
-            requests.client_id = client_id.to_vec();
+        if seen.client_id != client_id {
+            seen.client_id = client_id.to_vec();
         }
-        requests.by_api.entry(head.api).or_default().requests += 1;
-        if head.api == ApiKey::ApiVersions {
-            requests.software = software(head);
+        seen.counts.request(head.api);
+        seen.in_flight += u64::from(head.expects_response);
+        seen.last_request = Some(now);
+        match head.api {
+            ApiKey::ApiVersions => seen.software = software(head),
+            ApiKey::SaslHandshake => seen.login.handshake(head),
+            ApiKey::SaslAuthenticate => seen.login.authenticate(head),
+            _ => {}
+        }
+        seen.roles.extend(Role::of(head.api));
+        let named = Coordinated::of(head)?;
+        let is_new = seen.coordinated.len() < COORDINATED_MAX && seen.coordinated.insert(named.clone());
+        is_new.then_some(named)
+    }
+
+    /// Records a response: `body` is what follows its correlation id, or the beginning of it.
+    pub(super) fn responded(&self, pending: &PendingResponse, body: &[u8], now: Instant) {
+        let mut seen = self.seen.lock();
+        let waited = now.saturating_duration_since(pending.since);
+        let findings = seen.counts.response(pending.api, pending.version, waited, body);
+        seen.in_flight = seen.in_flight.saturating_sub(1);
+        if findings.first_error != 0 {
+            seen.last_error = Some((pending.api, findings.first_error, now));
+        }
+        if pending.api == ApiKey::SaslAuthenticate {
+            seen.login.responded(findings.first_error);
         }
     }
 
-    pub(super) fn responded(&self, pending: &PendingResponse) {
-        let mut requests = self.requests.lock();
-        let count = requests.by_api.entry(pending.api).or_default();
-        count.responses += 1;
-        count.waited += pending.since.elapsed();
+    /// The broker that the client named; `None` for the bootstrap address.
+    pub(crate) fn broker(&self) -> Option<i32> {
+        self.seen.lock().broker
+    }
+
+    /// The client id of the latest request.
+    pub(crate) fn client_id(&self) -> String {
+        String::from_utf8_lossy(&self.seen.lock().client_id).into_owned()
+    }
+
+    /// What happened so far.
+    pub(crate) fn counts(&self) -> Counts {
+        let (received, sent) = (self.received.load(Ordering::Relaxed), self.sent.load(Ordering::Relaxed));
+        Counts { received, sent, ..self.seen.lock().counts.clone() }
     }
 
     /// The state now.
     pub(crate) fn info(&self) -> SessionInfo {
-        let requests = self.requests.lock();
+        let (counts, now) = (self.counts(), Instant::now());
+        let seen = self.seen.lock();
+        let ago = |moment: Instant| now.saturating_duration_since(moment);
         SessionInfo {
             id: self.id,
             peer: self.peer,
-            broker: *self.broker.lock(),
-            client_id: String::from_utf8_lossy(&requests.client_id).into_owned(),
-            software: requests.software.clone(),
-            received: self.received.load(Ordering::Relaxed),
-            sent: self.sent.load(Ordering::Relaxed),
-            requests: requests.by_api.clone(),
-            age: self.since.elapsed(),
+            broker: seen.broker,
+            roles: seen.roles.clone(),
+            coordinated: seen.coordinated.clone(),
+            client_id: String::from_utf8_lossy(&seen.client_id).into_owned(),
+            software: seen.software.clone(),
+            user: seen.login.user().map(str::to_owned).or_else(|| seen.subject.clone()),
+            counts,
+            in_flight: seen.in_flight,
+            last_error: seen.last_error.map(|(api, code, at)| LastError { api, code, age: ago(at) }),
+            age: ago(self.since),
+            idle: seen.last_request.map(ago),
         }
     }
 }

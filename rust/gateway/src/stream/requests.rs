@@ -28,6 +28,16 @@ pub(crate) struct RequestHead<'a> {
     pub(crate) body: &'a [u8],
     /// Whether `body` is the whole body.
     pub(crate) is_whole: bool,
+    /// Whether the version is flexible (KIP-482).
+    flexible: bool,
+}
+
+impl<'a> RequestHead<'a> {
+    /// The body's first field, for requests in which this is a string; `None` if it is null or has not arrived.
+    pub(crate) fn first_string(&self) -> Option<&'a [u8]> {
+        let mut r = Start(self.body);
+        if self.flexible { r.compact()? } else { r.string()? }
+    }
 }
 
 /// What becomes of a request.
@@ -141,7 +151,16 @@ fn read_head(frame: &[u8], is_whole: bool) -> Result<Option<RequestHead<'_>>, Vi
         },
         _ => true,
     };
-    Ok(Some(RequestHead { api, version, correlation_id, client_id, expects_response, body, is_whole }))
+    Ok(Some(RequestHead {
+        api,
+        version,
+        correlation_id,
+        client_id,
+        expects_response,
+        body,
+        is_whole,
+        flexible,
+    }))
 }
 
 /// The first version of Produce that has a transactional id.

@@ -53,14 +53,15 @@ impl ResponseStream {
         matches!(self.state, State::Start)
     }
 
-    /// Examines `input`, which begins where the last call ended. `answered` gets each request whose response begins.
+    /// Examines `input`, which begins where the last call ended. `answered` gets each request whose response begins,
+    /// and what has arrived of the response after its correlation id.
     pub(crate) fn advance(
         &mut self,
         input: &[u8],
         output: &mut Output,
         in_flight: &mut InFlight,
         book: &mut dyn AddressBook,
-        answered: &mut dyn FnMut(PendingResponse),
+        answered: &mut dyn FnMut(&PendingResponse, &[u8]),
     ) -> Result<Progress, Violation> {
         let mut at = 0;
         loop {
@@ -107,9 +108,9 @@ impl ResponseStream {
                         && let Some(pending) = in_flight.pop()
                     {
                         if let Source::Gateway(frame) = &pending.source {
+                            answered(&pending, frame.get(PREAMBLE..).unwrap_or_default());
                             output.own(frame.clone());
                         }
-                        answered(pending);
                     }
                     if at == input.len() {
                         return Ok(Progress { consumed: at, wanted: 1 });
@@ -131,7 +132,7 @@ impl ResponseStream {
         output: &mut Output,
         in_flight: &mut InFlight,
         book: &mut dyn AddressBook,
-        answered: &mut dyn FnMut(PendingResponse),
+        answered: &mut dyn FnMut(&PendingResponse, &[u8]),
     ) -> Result<Begun, Violation> {
         let Some((preamble, body)) = input.split_first_chunk::<PREAMBLE>() else {
             return Ok(Begun::Wanted(PREAMBLE));
@@ -195,7 +196,7 @@ impl ResponseStream {
         if !matches!(begun, Begun::Wanted(_))
             && let Some(pending) = in_flight.pop()
         {
-            answered(pending);
+            answered(&pending, body);
         }
         Ok(begun)
     }

@@ -85,7 +85,7 @@ async fn each_connection_goes_to_the_broker_that_the_client_named() {
     let counted: u64 = gateway
         .sessions()
         .iter()
-        .filter_map(|session| session.requests.get(&ApiKey::Produce))
+        .filter_map(|session| session.counts.apis.get(&ApiKey::Produce))
         .map(|count| count.responses)
         .sum();
     assert_eq!(

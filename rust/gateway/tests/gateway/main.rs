@@ -4,6 +4,7 @@
 
 mod clients;
 mod closing;
+mod seeing;
 mod server_names;
 mod support;
 mod topology;

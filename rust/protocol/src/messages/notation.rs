@@ -34,6 +34,23 @@ macro_rules! in_versions {
     };
 }
 
+/// A range of the notation as the lowest and the highest version; none is above the highest.
+#[cfg(feature = "layout")]
+macro_rules! range_of {
+    ($lo:literal + $(ignorable)?) => {
+        ($lo, i16::MAX)
+    };
+    ($lo:literal - $hi:literal $(ignorable)?) => {
+        ($lo, $hi)
+    };
+    ($only:literal $(ignorable)?) => {
+        ($only, $only)
+    };
+    () => {
+        (i16::MAX, i16::MIN)
+    };
+}
+
 /// Whether the version range of a field is marked `ignorable`.
 macro_rules! is_ignorable {
     (ignorable) => { true };
@@ -72,7 +89,7 @@ macro_rules! is_tag {
 }
 
 /// A field's name; a keyword of Rust is one without its prefix.
-#[cfg(feature = "value")]
+#[cfg(any(feature = "value", feature = "layout"))]
 macro_rules! name_of {
     (r#match) => {
         "match"
@@ -209,6 +226,17 @@ macro_rules! wire_struct {
                 }
                 Ok(out)
             }
+        }
+
+        #[cfg(feature = "layout")]
+        impl $crate::layout::HasLayout for $name {
+            const KIND: $crate::layout::Kind = $crate::layout::Kind::Struct(&[$($crate::layout::FieldLayout {
+                name: name_of!($field),
+                kind: <$ty as $crate::layout::HasLayout>::KIND,
+                versions: range_of!($($in)+),
+                nullable: range_of!($($($null)+)?),
+                tag: tag_of!($($tag)?),
+            },)*]);
         }
 
         #[cfg(feature = "schema")]

@@ -7,6 +7,7 @@ mod first_versions;
 mod fuzz_corpus;
 mod hostile_cases;
 mod hostile_messages;
+mod layout;
 mod open_batch;
 mod oracle_errors;
 mod oracle_schemas;

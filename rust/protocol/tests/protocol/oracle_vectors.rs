@@ -12,14 +12,16 @@ use ottla_protocol::wire::{Reader, Writer};
 use ottla_protocol::{ApiKey, Message};
 use serde_json::Value as Json;
 
-struct Vector {
-    message: String,
-    version: i16,
-    bytes: Bytes,
+/// Java's encoding of a document.
+pub(crate) struct Vector {
+    pub(crate) message: String,
+    pub(crate) version: i16,
+    pub(crate) bytes: Bytes,
     json: Json,
 }
 
-fn vectors() -> impl Iterator<Item = Vector> {
+/// All of Java's encodings.
+pub(crate) fn vectors() -> impl Iterator<Item = Vector> {
     let lines: Vec<_> = oracle::read("vectors.jsonl").lines().map(str::to_owned).collect();
     lines.into_iter().map(|line| {
         let json: Json = serde_json::from_str(&line).unwrap();

@@ -18,7 +18,6 @@ use crate::client::cluster::{self, Cluster};
 use crate::client::docs::docs;
 use crate::client::sync::LAST_METRICS;
 use crate::config;
-use crate::convert::errors;
 use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::Names;
 use crate::convert::number;
@@ -80,7 +79,7 @@ impl AsyncClient {
     ) -> PyResult<PyClassInitializer<Self>> {
         let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
         let timeout = seconds(timeout, config.default_api_timeout)?;
-        let core = Core::new(config, environment).map_err(|error| errors::raise(py, &error))?;
+        let core = config::new_client(py, config, environment)?;
         Ok(Self::with_timeout(core, timeout))
     }
 

@@ -39,7 +39,7 @@ pub(crate) fn resolve_client(
         }
         None => {
             let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
-            let client = Core::new(config, environment).map_err(|error| errors::raise(py, &error))?;
+            let client = config::new_client(py, config, environment)?;
             check(&client)?;
             Ok((client, true))
         }

@@ -14,7 +14,6 @@ use crate::client::cluster::{self, Cluster};
 use crate::client::docs::docs;
 use crate::client::events::Events;
 use crate::config;
-use crate::convert::errors;
 use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::Names;
 use crate::convert::number;
@@ -76,7 +75,7 @@ impl Client {
         let core = if connect {
             wait_for(py, Core::connect(config, environment, timeout))
         } else {
-            Core::new(config, environment).map_err(|error| errors::raise(py, &error))
+            config::new_client(py, config, environment)
         }?;
         Ok(core)
     }

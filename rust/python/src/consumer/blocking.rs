@@ -18,7 +18,7 @@ use crate::consumer::poll_guard::Activity;
 use crate::consumer::rebalance_listener::changed_partitions;
 use crate::consumer::record::Record;
 use crate::consumer::steps::{CallError, PollArgs, progress, run_step};
-use crate::convert::errors;
+use crate::convert::{callback, errors};
 use crate::runtime::{seconds, wait, wait_at_most, wait_for};
 
 /// Returns the deadline for a timeout that begins now.
@@ -52,7 +52,7 @@ fn handle_rebalance(
     handle.poll_lock.set_activity(Activity::Callback);
     let called = callback.map_or(Ok(()), |callback| {
         let partitions = changed_partitions(py, change)?;
-        callback.call1(py, (consumer, partitions)).map(drop)
+        callback::ended(callback.bind(py).call1((consumer, partitions))?.as_any())
     });
     handle.poll_lock.set_activity(Activity::Rebalancing);
     let finished = wait_for(py, handle.core.finish_rebalance(change, called.is_ok(), deadline));

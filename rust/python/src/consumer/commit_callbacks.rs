@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::partitions::OffsetAndMetadata;
 use super::partitions::to_dict;
-use crate::convert::errors;
+use crate::convert::{callback, errors};
 use crate::runtime::runtime;
 
 /// The maximum number of commits in flight; each has its own timeout.
@@ -122,7 +122,7 @@ impl CommitCallbacks {
     pub(super) fn invoke_completed(&self, py: Python<'_>) -> PyResult<bool> {
         let mut is_called = false;
         while let Some((callback, error, offsets)) = self.next_call(py)? {
-            callback.call1(py, (error, offsets))?;
+            callback::ended(&callback.bind(py).call1((error, offsets))?)?;
             is_called = true;
         }
         Ok(is_called)

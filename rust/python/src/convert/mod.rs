@@ -2,6 +2,7 @@
 
 pub(crate) mod arrow_builder;
 pub(crate) mod arrow_value;
+pub(crate) mod callback;
 pub(crate) mod datetime;
 pub(crate) mod decimal;
 pub(crate) mod errors;

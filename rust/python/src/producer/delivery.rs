@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::asyncio;
-use crate::convert::errors;
 use crate::convert::number;
+use crate::convert::{callback, errors};
 use crate::producer::callbacks::Callbacks;
 use crate::producer::producer_handle::ProducerHandle;
 use crate::producer::record_metadata::RecordMetadata;
@@ -233,7 +233,8 @@ fn mark_observed(core: &CoreDelivery, result: &ottla_client::Result<AppendInfo>)
 /// program.
 fn call_now(delivery: &Bound<'_, Delivery>, callback: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = delivery.py();
-    let Err(error) = callback.call1((delivery,)) else { return Ok(()) };
+    let called = callback.call1((delivery,)).and_then(|returned| callback::ended(&returned));
+    let Err(error) = called else { return Ok(()) };
     if !error.is_instance_of::<PyException>(py) {
         return Err(error);
     }

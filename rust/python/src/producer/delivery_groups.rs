@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 
 use crate::asyncio::failed_futures::FailedFutures;
 use crate::asyncio::{LoopQueue, complete, report_to_loop};
-use crate::convert::errors;
+use crate::convert::{callback, errors};
 use crate::producer::record_metadata::RecordMetadata;
 
 /// Receives the completed groups of batches: the loop's loop_queue, or the callback queue.
@@ -67,7 +67,7 @@ pub(crate) fn report_rejected(
     metadata: RecordMetadata,
     error: &PyErr,
 ) -> PyResult<()> {
-    on_delivery.call1(py, (error.value(py), metadata)).map(drop)
+    callback::ended(on_delivery.bind(py).call1((error.value(py), metadata))?.as_any())
 }
 
 /// The arguments of `on_delivery` for a record of a completed batch.
@@ -110,7 +110,8 @@ impl DeliveryGroup {
         for waiter in self.waiters {
             if let Some(callback) = &waiter.on_delivery {
                 let called = callback_args(py, &self.produce_result, &waiter)
-                    .and_then(|(error, metadata)| callback.call1(py, (error, metadata)));
+                    .and_then(|(error, metadata)| callback.bind(py).call1((error, metadata)))
+                    .and_then(|returned| callback::ended(&returned));
                 if let Err(error) = called {
                     report_to_loop(py, "on_delivery raised", error);
                 }

@@ -26,7 +26,7 @@ impl RegistryHandle {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let config = registry_config(py, url, config, kwargs)?;
-        let registry = SchemaRegistry::new(config, Environment::default());
+        let registry = py.detach(|| SchemaRegistry::new(config, Environment::default()));
         let registry = Arc::new(registry.map_err(|error| errors::raise(py, &error))?);
         let lookup = Arc::new(RegistryLookup::new(Arc::clone(&registry)));
         Ok(Self { core: ProcessLocal::new((registry, lookup)) })

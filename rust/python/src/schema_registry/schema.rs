@@ -7,7 +7,7 @@ use ottla_client::schema_registry::{
 };
 use ottla_schema::{SchemaId, SchemaType};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping};
+use pyo3::types::{PyDict, PyInt, PyList, PyMapping};
 
 use crate::convert::errors;
 use crate::convert::mapping;
@@ -100,11 +100,36 @@ fn contract_part(
     options.set_item("ensure_ascii", false)?;
     options.set_item("allow_nan", false)?;
     options.set_item("separators", (",", ":"))?;
-    let text = py.import("json")?.call_method("dumps", (plain,), Some(&options));
+    let text = py.import("json")?.call_method("dumps", (&plain,), Some(&options));
     let text = text.and_then(|text| text.extract::<String>());
     let text =
         text.map_err(|error| errors::argument_type(py, format!("{name} is no JSON: {}", error.value(py))))?;
+    check_integers(&plain, name, 0)?;
     Ok(Some(text.into()))
+}
+
+/// The depth to which the text of a contract may nest.
+const DEPTH_MAX: usize = 128;
+
+/// Refuses integers that do not fit into 64 bits, of which readers of JSON make floats. `place` names the value.
+fn check_integers(value: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<()> {
+    if depth > DEPTH_MAX {
+        return Ok(());
+    }
+    let inside = |value: &Bound<'_, PyAny>, place: String| check_integers(value, &place, depth + 1);
+    if let Ok(values) = value.cast::<PyDict>() {
+        values.iter().try_for_each(|(key, value)| inside(&value, format!("{place}.{key}")))
+    } else if let Ok(values) = value.cast::<PyList>() {
+        values.iter().enumerate().try_for_each(|(n, value)| inside(&value, format!("{place}[{n}]")))
+    } else if value.is_instance_of::<PyInt>()
+        && value.extract::<i64>().is_err()
+        && value.extract::<u64>().is_err()
+    {
+        let message = format!("{place} is an integer that does not fit into 64 bits: give it as text");
+        Err(errors::config(value.py(), message))
+    } else {
+        Ok(())
+    }
 }
 
 /// The value of JSON text; None without it.

@@ -275,6 +275,7 @@ impl ColumnFormat {
             registers: self.registers,
             limits: self.options.part.limits,
             validator: self.validator.clone().map(|validator| validator as Arc<dyn PayloadValidator>),
+            writes_objects: self.objects.as_ref().is_some_and(Objects::is_of_payloads),
         };
         let created = TypedEncoder::new(options, registry).map_err(|error| errors::raise(py, &error))?;
         Ok(Arc::clone(encoder.get_or_init(|| Arc::new(created))))

@@ -49,7 +49,8 @@ pub(crate) fn encode_object<'py>(
     topic: &str,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<Encoded<'py>> {
-    let array = arrow_builder::array(value.py(), encoder.data_type(), value)?;
+    let data_type = encoder.data_type().map_err(|error| errors::raise(value.py(), &error))?;
+    let array = arrow_builder::array(value.py(), data_type, value)?;
     encode_row(value.py(), encoder, header, topic, &array)
 }
 

@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use super::column_format::ColumnFormat;
 use super::encoding::encode_row;
-use crate::convert::arrow_builder;
+use crate::convert::{arrow_builder, errors};
 
 /// Encode the text that ``ottla consume`` prints for a key or a value.
 ///
@@ -37,7 +37,7 @@ pub(crate) fn encode_printed<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let header = if key { Header::Key } else { Header::Value };
     let encoder = format.get().topic_encoder(py, header, topic)?;
-    let data_type = encoder.data_type();
+    let data_type = encoder.data_type().map_err(|error| errors::raise(py, &error))?;
     let value = match arrow_builder::is_text_in_json(data_type, text.to_str()?) {
         true => text.clone().into_any(),
         false => parse.call1((text,))?,

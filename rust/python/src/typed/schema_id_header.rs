@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ottla_protocol::records::Header as RecordHeader;
 use ottla_schema::{Header, WireFormat};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::convert::errors;
 
@@ -109,6 +109,14 @@ fn remove(py: Python<'_>, headers: Option<&Bound<'_, PyAny>>, names: &[&str]) ->
         if others.len() < headers.len() {
             headers.set_slice(0, headers.len(), PyList::new(py, others)?.as_any())?;
         }
+    } else if let Ok(headers) = headers.cast::<PyTuple>()
+        && headers.iter().any(|pair| pair.get_item(0).is_ok_and(|name| is_name_of(&name, names)))
+    {
+        let message = format!(
+            "the headers name the schema of other bytes ({}), and a tuple cannot be changed: pass a list or a dict",
+            names.join(", ")
+        );
+        return Err(errors::config(py, message));
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use super::unsupported;
 use crate::error::SchemaError;
 use crate::limits::SchemaLimits;
 use crate::projection::{Selection, join};
-use crate::shape::{Shape, check_level};
+use crate::shape::{RECURSIVE, Shape, check_level};
 
 /// Creates the columns of a message whose rows may be null.
 pub(super) fn plan(
@@ -151,7 +151,7 @@ impl Planner {
             return Ok(*shape);
         }
         if self.open.iter().any(|open| open == name) {
-            return Err(unsupported(format!("the message {name} is recursive, which Arrow has no type for")));
+            return Err(unsupported(format!("the message {name} {RECURSIVE}")));
         }
         self.open.push(name.to_owned());
         let shape = self.fields_shape(message, selection, level)?;

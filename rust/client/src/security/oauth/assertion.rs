@@ -70,7 +70,11 @@ impl Assertions {
             &config.sasl_oauthbearer_assertion_file,
             &config.sasl_oauthbearer_assertion_private_key_file,
             config.sasl_oauthbearer_assertion_private_key_pem.expose(),
+            config.sasl_oauthbearer_assertion_private_key_passphrase.expose(),
             &config.sasl_oauthbearer_assertion_claim_iss,
+            &config.sasl_oauthbearer_assertion_claim_sub,
+            &config.sasl_oauthbearer_assertion_claim_aud,
+            &config.sasl_oauthbearer_assertion_template_file,
         ];
         set.iter().any(|value| !value.is_empty())
     }

@@ -66,6 +66,18 @@ enum Proof {
     JwtBearer(Box<Assertions>),
 }
 
+/// Refuses Kafka's reader of a token in a file, which has another name here. Its URL is one of a file.
+fn refuse_file_retriever(config: &Config) -> Result<()> {
+    let class = config.sasl_oauthbearer_jwt_retriever_class.as_str();
+    if class.strip_prefix(RETRIEVERS).unwrap_or(class) != "FileJwtRetriever" {
+        return Ok(());
+    }
+    let file = config.sasl_oauthbearer_token_endpoint_url.strip_prefix("file://").unwrap_or("…");
+    Err(config_error(format!(
+        "{RETRIEVER}={class}: remove the key and sasl.oauthbearer.token.endpoint.url, and set sasl.oauthbearer.token.provider=kubernetes?file={file} instead"
+    )))
+}
+
 impl Proof {
     fn from_config(config: &Config, id: &Secret, secret: &Secret) -> Result<Self> {
         let class = config.sasl_oauthbearer_jwt_retriever_class.as_str();
@@ -74,11 +86,6 @@ impl Proof {
                 return Ok(Self::JwtBearer(Box::new(Assertions::from_config(config)?)));
             }
             "DefaultJwtRetriever" | "ClientCredentialsJwtRetriever" => {}
-            "FileJwtRetriever" => {
-                return Err(config_error(format!(
-                    "{RETRIEVER}={class}: remove the key, and set sasl.oauthbearer.token.provider=kubernetes?file=… instead of sasl.oauthbearer.token.endpoint.url"
-                )));
-            }
             _ => {
                 return Err(config_error(format!(
                     "{RETRIEVER}={class}: no class is loaded; expected ClientCredentialsJwtRetriever or JwtBearerJwtRetriever; for others, {NAME_A_PROVIDER}"
@@ -183,6 +190,7 @@ impl Oidc {
     /// Reads the configured endpoint, if any.
     pub(super) fn from_config(config: &Config, jaas: Option<&Jaas>) -> Result<Option<Self>> {
         let text = &config.sasl_oauthbearer_token_endpoint_url;
+        refuse_file_retriever(config)?;
         if text.is_empty() {
             return Ok(None);
         }

@@ -56,7 +56,7 @@ fn through(frames: &[u8], piece: usize, pending: &[(ApiKey, i16)]) -> Result<Vec
             continue;
         }
         let mut output = Output::default();
-        let mut count = |_| answered += 1;
+        let mut count = |_: &PendingResponse, _: &[u8]| answered += 1;
         let progress = stream.advance(&input, &mut output, &mut in_flight, &mut Book, &mut count)?;
         for segment in output.segments() {
             match segment {

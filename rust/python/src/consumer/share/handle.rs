@@ -21,8 +21,8 @@ use crate::consumer::deserializers::Deserializers;
 use crate::consumer::partitions::to_dict;
 use crate::consumer::poll_guard::{PollGuard, PollLock};
 use crate::consumer::record::Record;
-use crate::convert::errors;
 use crate::convert::record_batch::RecordBatch;
+use crate::convert::{callback, errors};
 use crate::runtime::{runtime, seconds};
 
 /// A callback and its arguments: an error or None, and the offsets.
@@ -148,7 +148,7 @@ impl ShareConsumerHandle {
     /// Calls the callback for each result. If it raises, the other results wait for the next call.
     pub(super) fn invoke_callback(&self, py: Python<'_>) -> PyResult<()> {
         while let Some((callback, error, offsets)) = self.next_callback(py)? {
-            callback.call1(py, (error, offsets))?;
+            callback::ended(&callback.bind(py).call1((error, offsets))?)?;
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use crate::error::SchemaError;
 use crate::json::document::Document;
 use crate::json::{invalid, unsupported};
 use crate::registered_schema::RegisteredSchema;
+use crate::shape::RECURSIVE;
 
 /// The largest number of documents of a schema.
 const MAX_SOURCES: usize = 10_000;
@@ -148,9 +149,7 @@ impl<'a> Library<'a> {
         let mut link = at.chain.as_deref();
         while let Some(Link { target: open, parent }) = link {
             if std::ptr::eq(*open, target) {
-                return Err(unsupported(format!(
-                    "the $ref {reference:?} at {path} is recursive, which Arrow has no type for"
-                )));
+                return Err(unsupported(format!("the $ref {reference:?} at {path} {RECURSIVE}")));
             }
             link = parent.as_deref();
         }

@@ -1,0 +1,107 @@
+"""The console's Clients page: who is connected through the gateways, and what happened to them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import ottla
+from ottla.console import Console, serve
+from ottla.errors import ConfigError
+from ottla.gateway.status_server import StatusServer
+from ottla.testing import Fault, Gateway, MockCluster
+from tests.support.browser import NARROW, WIDE, assert_accessible, clipped, open_page
+from tests.support.console import request
+from tests.support.scripted_servers import read_line, scripted_server, wait_for_end
+
+
+@pytest.fixture
+def two_gateways(mock_cluster: MockCluster) -> Iterator[tuple[Console, ottla.Client]]:
+    """A console of two gateways, and a client of the first that has met errors."""
+    mock_cluster.create_topic("orders", partitions=1)
+    with ExitStack() as stack:
+        gateways = [stack.enter_context(Gateway(mock_cluster.bootstrap)) for _ in range(2)]
+        servers = [
+            stack.enter_context(StatusServer(each._core, "127.0.0.1", 0)) for each in gateways
+        ]
+        mock_cluster.inject(Fault.error("NOT_ENOUGH_REPLICAS"), api="Produce", times=2)
+        billing = {"client.id": "billing-3"}
+        producer = stack.enter_context(ottla.Producer(gateways[0].bootstrap, config=billing))
+        producer.send("orders", value=b"1").result()
+        other = stack.enter_context(
+            ottla.Client(gateways[1].bootstrap, config={"client.id": "audit"})
+        )
+        other.cluster()
+        direct = stack.enter_context(ottla.Client(mock_cluster.bootstrap))
+        urls = [f"http://{server.address}" for server in servers]
+        yield stack.enter_context(serve(direct, gateways=urls)), other
+
+
+def test_connections_of_all_gateways_are_found(
+    two_gateways: tuple[Console, ottla.Client], mock_cluster: MockCluster
+) -> None:
+    console, _ = two_gateways
+    assert request(console, "/api/about").json["has_gateways"]
+    page = request(console, "/api/clients").json
+    assert {row["client_id"] for row in page["rows"]} == {"billing-3", "audit"}
+    assert (page["total"], page["problems"]) == (page["all"], [])
+    first = page["rows"][0]
+    assert (first["client_id"], first["errors"]) == ("billing-3", {"NOT_ENOUGH_REPLICAS": 2})
+    assert first["broker"] == mock_cluster.leader("orders", 0)
+    assert {event["kind"] for event in page["events"]} == {"broker_joined"}
+    found = request(console, "/api/clients?q=NOT_ENOUGH").json
+    assert [row["client_id"] for row in found["rows"]] == ["billing-3"]
+    assert (found["total"], found["all"]) == (1, page["all"])
+
+
+def _numbers(connection: socket.socket) -> None:
+    read_line(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n[1,2,3]")
+    wait_for_end(connection)
+
+
+def test_a_gateway_that_is_gone_hides_nothing_of_the_others(
+    client: ottla.Client, mock_cluster: MockCluster
+) -> None:
+    with (
+        Gateway(mock_cluster.bootstrap) as gateway,
+        StatusServer(gateway._core, "127.0.0.1", 0) as status,
+        scripted_server(_numbers) as port,
+        ottla.Client(gateway.bootstrap, config={"client.id": "audit"}) as audit,
+    ):
+        audit.cluster()
+        urls = [f"http://{status.address}", "http://127.0.0.1:1", f"http://127.0.0.1:{port}"]
+        with serve(client, gateways=urls) as console:
+            page = request(console, "/api/clients").json
+    assert {row["client_id"] for row in page["rows"]} == {"audit"}
+    assert [problem.split(": ")[0] for problem in page["problems"]] == urls[1:]
+    assert page["problems"][1].endswith("this is no status of a gateway")
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:19091", "ftp://h:1", "http://", "http://h:0", "http://user:secret@h:1"]
+)
+def test_what_is_no_address_of_a_status_is_an_error(client: ottla.Client, url: str) -> None:
+    with pytest.raises(ConfigError, match="expected the address of a gateway's --status") as raised:
+        serve(client, gateways=[url])
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_page(browser: Browser, two_gateways: tuple[Console, ottla.Client], width: int) -> None:
+    console, _ = two_gateways
+    with open_page(browser, console.url, width=width) as page:
+        page.get_by_role("link", name="Clients").click()
+        rows = page.locator("tbody tr")
+        expect(rows.first).to_contain_text("billing-3")
+        expect(rows.first).to_contain_text("NOT_ENOUGH_REPLICAS 2")
+        expect(page.locator(".events li").first).to_contain_text("joined the cluster")
+        assert_accessible(page)
+        assert clipped(page) == []
+        page.get_by_label("Find").fill("audit")
+        expect(rows.first).to_contain_text("audit")
+        expect(page.locator(".controls .found")).to_contain_text(" of ")

@@ -1,0 +1,152 @@
+"""What a gateway shows of the clients behind it, while they are there and once they are gone."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+import ottla
+from ottla.gateway import GatewayConnection, GatewayEvent
+from ottla.testing import Fault, Gateway, MockCluster
+from tests.support.console import TIMEOUT
+from tests.support.jars import REPOSITORY
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture
+def gateway(mock_cluster: MockCluster) -> Iterator[Gateway]:
+    mock_cluster.create_topic("t", partitions=3)
+    with Gateway(mock_cluster.bootstrap) as gateway:
+        yield gateway
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_that_moves_its_coordinator(
+    gateway: Gateway, mock_cluster: MockCluster, protocol: str
+) -> None:
+    before = mock_cluster.coordinator("billing")
+    assert before is not None
+    after = 1 + before % 3
+    config = {"group.protocol": protocol, "client.id": "billing-3"}
+    with ottla.Consumer(gateway.bootstrap, group_id="billing", config=config) as consumer:
+        consumer.subscribe(["t"])
+        wait_until(lambda: consumer.poll(timeout=0.1) is not None and consumer.assignment())
+        members = [one for one in gateway.connections() if "group" in one.roles]
+        assert [(one.broker, one.groups) for one in members] == [(before, ("billing",))]
+        mock_cluster.move_coordinator("billing", after)
+
+        def moved() -> list[GatewayEvent]:
+            consumer.poll(timeout=0.1)
+            return [event for event in gateway.events() if event.kind == "coordinator_moved"]
+
+        wait_until(moved)
+        (event,) = moved()
+    assert (event.broker, event.name, event.client_id) == (after, "billing", "billing-3")
+    text = f"'billing' moved its coordinator from broker {before} to {after} (client 'billing-3' at"
+    assert str(event).startswith(text)
+
+
+def test_transactions_and_errors(gateway: Gateway, mock_cluster: MockCluster) -> None:
+    assert gateway.ended() == []
+    mock_cluster.inject(Fault.error("NOT_ENOUGH_REPLICAS"), api="Produce", times=1)
+    mock_cluster.inject(Fault.throttle(30), api="Produce", skip=1, times=1)
+    config = {"client.id": "copier"}
+    with ottla.Producer(gateway.bootstrap, transactional_id="copy", config=config) as producer:
+        producer.init_transactions()
+        with producer.transaction():
+            producer.send("t", value=b"1", partition=0)
+        (coordinator,) = [one for one in gateway.connections() if "transaction" in one.roles]
+        assert coordinator.transactional_ids == ("copy",)
+        (leader,) = [one for one in gateway.connections() if "Produce" in one.requests]
+        assert leader.errors == {"Produce": {"NOT_ENOUGH_REPLICAS": 1}}
+        assert leader.last_error is not None
+        assert (leader.last_error.api, leader.last_error.code) == ("Produce", "NOT_ENOUGH_REPLICAS")
+        assert leader.throttled == pytest.approx(0.03)
+        assert leader.idle is not None
+        assert (leader.client_id, leader.in_flight, leader.end) == ("copier", 0, None)
+    ended: dict[int, GatewayConnection] = {}
+
+    def all_ended() -> bool:
+        ended.update((one.id, one) for one in gateway.ended())
+        return not gateway.connections()
+
+    wait_until(all_ended)
+    assert ended[leader.id].end == "the client closed the connection"
+    totals = gateway.totals()
+    assert totals.errors["Produce"] == {"NOT_ENOUGH_REPLICAS": 1}
+    assert (totals.open, totals.accepted) == (0, len(ended))
+    assert totals.received == sum(one.received for one in ended.values())
+    assert totals.requests["Produce"] == 2
+
+
+def test_administration(gateway: Gateway) -> None:
+    with ottla.Admin(gateway.bootstrap) as admin:
+        admin.create_topics([ottla.admin.NewTopic("u")])
+        assert any("admin" in one.roles for one in gateway.connections())
+
+
+def _get(address: str, path: str, host: str | None = None) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(address, timeout=30)
+    with closing(connection):
+        connection.request("GET", path, headers={} if host is None else {"host": host})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
+def test_status_and_access_log_of_the_command(mock_cluster: MockCluster, tmp_path: Path) -> None:
+    mock_cluster.create_topic("t")
+    log = tmp_path / "access.jsonl"
+    options = ["--listen", "127.0.0.1:0", "--status", "127.0.0.1:0", "--access-log", str(log)]
+    command = [sys.executable, "-m", "ottla", "gateway", mock_cluster.bootstrap, *options, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY) as process:
+        assert process.stdout is not None
+        addresses = json.loads(process.stdout.readline())
+        status = addresses["status"]
+        with ottla.Producer(addresses["bootstrap"], config={"client.id": "billing"}) as producer:
+            producer.send("t", value=b"1").result()
+            connections = json.loads(_get(status, "/connections")[1])
+            assert {one["client_id"] for one in connections} == {"billing"}
+            assert json.loads(_get(status, "/totals")[1])["requests"]["Produce"] == 1
+            assert _get(status, "/brokers") == (
+                200,
+                json.dumps({"bootstrap": addresses["bootstrap"], "brokers": addresses["brokers"]}),
+            )
+            [joined, *_] = json.loads(_get(status, "/events")[1])
+            assert joined["kind"] == "broker_joined"
+            assert "joined the cluster" in joined["text"]
+            assert json.loads(_get(status, "/events?after=1000000")[1]) == []
+            samples = {
+                (sample.name, *sample.labels.values()): sample.value
+                for family in text_string_to_metric_families(_get(status, "/metrics")[1])
+                for sample in family.samples
+            }
+            assert samples["kafka_gateway_requests_total", "Produce"] == 1
+            assert samples["kafka_gateway_connections_by_role", "data"] >= 1
+        assert _get(status, "/events?after=x") == (
+            400,
+            "after: expected the number of an event, got 'x'\n",
+        )
+        assert _get(status, "/") == (
+            404,
+            "there are: /brokers /connections /events /metrics /totals\n",
+        )
+        # A page whose name leads to loopback gets nothing.
+        assert _get(status, "/connections", host="evil.example.com")[0] == 403
+        assert _get(status, "/totals", host="localhost:1")[0] == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(TIMEOUT) == 130
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    produced = [line for line in lines if "Produce" in line["requests"]]
+    assert [(line["client_id"], line["end"]) for line in produced] == [
+        ("billing", "the client closed the connection")
+    ]
+    assert mock_cluster.bootstrap not in log.read_text()
