@@ -196,6 +196,8 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and other
 	@$(PY) -m benches.peers.transactions
 	@$(PY) -m benches.peers.share
 	@$(PY) -m benches.peers.schema
+	$(STEP) 'gateway'
+	@$(PY) -m benches.gateway.run
 	$(STEP) 'scale'
 	@$(PY) -m benches.scale.run
 	$(STEP) 'console'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import signal
 import socket
@@ -22,6 +23,7 @@ from tests.security.certificates import Authority
 from tests.support.command import ottla_here
 from tests.support.console import TIMEOUT
 from tests.support.jars import REPOSITORY
+from tests.support.pproxy_server import pproxy_server
 from tests.support.waiting import wait_until
 
 COUNT = 200
@@ -160,6 +162,19 @@ def test_tls_towards_clients(mock_cluster: MockCluster, tmp_path: Path) -> None:
             ottla.Client(bootstrap, config=keys).cluster(timeout=10)
         with pytest.raises(ottla.errors.BootstrapError, match="this port speaks TLS"):
             ottla.Client(bootstrap).cluster(timeout=10)
+
+
+def test_the_guides_command_through_ssh(mock_cluster: MockCluster) -> None:
+    """SSH's proxy is a SOCKS5 proxy like any other."""
+    guide = (REPOSITORY / "docs" / "guides" / "gateway.md").read_text()
+    proxied = re.search(r"^ottla gateway kafka1:9092 (-X proxy\.url=.*) &$", guide, re.MULTILINE)
+    assert proxied is not None
+    with pproxy_server() as proxy:
+        option, value = proxied[1].replace("127.0.0.1:1080", proxy).split()
+        with _command(mock_cluster, option, value) as (bootstrap, _):
+            mock_cluster.create_topic("t", partitions=6)
+            _produce(bootstrap)
+    assert sum(mock_cluster.end_offset("t", n) for n in range(6)) == COUNT
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import Any
 import ottla
 from ottla.errors import KafkaError
 from tests.support.arrow import read_table
+from tests.support.committed import committed_rows
 
 
 class Agent:
@@ -44,6 +45,40 @@ class Agent:
                 "addresses": sorted({c.address for c in client.connections()}),
                 **_view(client),
             }
+
+    def group(
+        self, bootstrap: str, topic: str, name: str, protocol: str, count: int
+    ) -> dict[str, Any]:
+        """Read and commit as a member of a group; report both numbers of records."""
+        config = {
+            "group.id": name,
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+        }
+        read, deadline = 0, time.monotonic() + 120
+        with ottla.Consumer(bootstrap, config) as consumer:
+            consumer.subscribe([topic])
+            while read < count and time.monotonic() < deadline:
+                read += len(consumer.poll(timeout=0.5))
+            consumer.commit()
+        with ottla.Admin(bootstrap) as admin:
+            committed = admin.list_group_offsets([name])[name]
+        return {"read": read, "committed": sum(each.offset for each in committed.values())}
+
+    def transactions(self, bootstrap: str, topic: str, name: str) -> dict[str, Any]:
+        """Commit, abort and commit ten records; report the values that are committed."""
+        with ottla.Producer(bootstrap, transactional_id=name) as producer:
+            producer.init_transactions()
+            for number in range(3):
+                producer.begin_transaction()
+                for n in range(10):
+                    producer.send(topic, f"{number}-{n}")
+                if number == 1:
+                    producer.abort_transaction()
+                else:
+                    producer.commit_transaction()
+        values = [row["value"].decode() for row in committed_rows(bootstrap, topic)]
+        return {"values": sorted(values)}
 
     def open(self, bootstrap: str, config: dict[str, Any]) -> dict[str, Any]:
         """Create the client and producer for later jobs."""

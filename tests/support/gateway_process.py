@@ -1,6 +1,6 @@
 """`ottla gateway` in a process of its own, on ports that it keeps when it is started again.
 
-    with GatewayProcess(kafka.bootstrap) as gateway:
+    with gateway_process(kafka.bootstrap) as gateway:
         gateway.kill()
         gateway.start()
 
@@ -13,45 +13,38 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
 from tests.support.jars import REPOSITORY
-from tests.support.ports import free_ports, free_ports_in_a_row
-from tests.support.waiting import TIMEOUT
+from tests.support.ports import free_ports_in_a_row
 
 _BROKERS = 3
+_HOST = "127.0.0.1"
+_START = 30.0
 
 
 class GatewayProcess:
-    """The command in front of three brokers with the ids 1 to 3, listening on loopback."""
+    """The command `ottla gateway`, which keeps its addresses when it starts again."""
 
     def __init__(
         self,
-        servers: str,
-        *arguments: str,
-        host: str = "127.0.0.1",
-        ports: Sequence[int] | None = None,
+        arguments: Sequence[str],
+        bootstrap: str,
+        brokers: Mapping[int, str],
         exec_prefix: Sequence[str] = (),
     ) -> None:
-        """Choose the ports; `start` or a `with` block starts the process.
+        """Prepare the command; `start` or a `with` block starts it.
 
         Args:
-            servers: the addresses of the cluster.
-            arguments: more options of the command.
-            host: the IP address on which it listens.
-            ports: the bootstrap port, and the first of the brokers' ports. Default: free ones.
+            arguments: those of the command.
+            bootstrap: the address that it must print for bootstrapping.
+            brokers: the addresses that it has for brokers, by id.
             exec_prefix: a command prefix that runs it on another host.
         """
-        port, first = ports or (free_ports(1)[0], free_ports_in_a_row(_BROKERS))
-        self.bootstrap = f"{host}:{port}"
-        self.brokers = {n: f"{host}:{first + n - 1}" for n in range(1, _BROKERS + 1)}
-        self._command = [
-            *(*exec_prefix, sys.executable, "-m", "ottla", "gateway", servers),
-            *("--listen", self.bootstrap, "--ports", f"{first}-{first + _BROKERS - 1}"),
-            *("--first-broker", "1", *arguments),
-        ]
+        self.bootstrap, self.brokers = bootstrap, dict(brokers)
+        self._command = [*exec_prefix, sys.executable, "-m", "ottla", "gateway", *arguments]
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by __exit__)
         self._process: subprocess.Popen[str] | None = None
 
@@ -86,14 +79,14 @@ class GatewayProcess:
         )
         assert self._process.stdout is not None
         # A gateway that never serves is killed, which ends the wait for its line.
-        timer = threading.Timer(TIMEOUT, self._process.kill)
+        timer = threading.Timer(_START, self._process.kill)
         timer.start()
         try:
-            lines = [self._process.stdout.readline() for _ in range(1 + _BROKERS)]
+            first = self._process.stdout.readline()
         finally:
             timer.cancel()
-        assert lines[0].startswith("ottla gateway: "), (lines, self.errors)
-        assert [line.split()[-1] for line in lines[1:]] == [*self.brokers.values()], lines
+        # The brokers that are up now follow in the same write.
+        assert first == f"ottla gateway: {self.bootstrap}\n", (first, self.errors)
 
     def kill(self) -> None:
         """Send SIGKILL, as a power failure."""
@@ -110,6 +103,7 @@ class GatewayProcess:
             self.start()
         except BaseException:
             self.kill()
+            self._errors.close()
             raise
         return self
 
@@ -124,3 +118,17 @@ class GatewayProcess:
             # pytest shows it with the failure.
             print(self.errors)
         self._errors.close()
+
+
+def gateway_process(servers: str, *arguments: str) -> GatewayProcess:
+    """Return a gateway on loopback, in front of three brokers with the ids 1 to 3.
+
+    Args:
+        servers: the addresses of the cluster.
+        arguments: more options of the command.
+    """
+    port = free_ports_in_a_row(1 + _BROKERS)
+    ports = ("--ports", f"{port + 1}-{port + _BROKERS}", "--first-broker", "1")
+    bootstrap = f"{_HOST}:{port}"
+    brokers = {n: f"{_HOST}:{port + n}" for n in range(1, _BROKERS + 1)}
+    return GatewayProcess([servers, "--listen", bootstrap, *ports, *arguments], bootstrap, brokers)

@@ -60,12 +60,22 @@ class Network:
             run_command(*self.router.exec_prefix, "sysctl", "-qw", "net.ipv4.ip_forward=1")
             self._nft(_RULES)
             connect_veth(None, f"ottla{os.getpid()}"[-15:], f"{self.lan(2)}/24", self.router, "lan")
-            self.brokers = [self._host(f"broker{i}", "lan", 10 + i) for i in range(1, brokers + 1)]
-            self.inside = self._host("inside", "lan", 50)
-            self.outside = self._host("outside", "wan", 50)
+            self.brokers = [
+                self.add_host(f"broker{i}", "lan", 10 + i) for i in range(1, brokers + 1)
+            ]
+            self.inside = self.add_host("inside", "lan", 50)
+            self.outside = self.add_host("outside", "wan", 50)
         except BaseException:
             self.close()
             raise
+
+    def add_host(self, name: str, bridge: str, number: int) -> Namespace:
+        """Add a host to the lan or the wan, with this number as the end of its address."""
+        at = self.lan if bridge == "lan" else self.wan
+        space = self._spaces.add(name)
+        connect_veth(space, name, f"{at(number)}/24", self.router, bridge)
+        space.ip(f"route add default via {at(1)}")
+        return space
 
     def lan(self, host: int) -> str:
         """Return an address in the lan."""
@@ -133,13 +143,6 @@ class Network:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _host(self, name: str, bridge: str, number: int) -> Namespace:
-        at = self.lan if bridge == "lan" else self.wan
-        space = self._spaces.add(name)
-        connect_veth(space, name, f"{at(number)}/24", self.router, bridge)
-        space.ip(f"route add default via {at(1)}")
-        return space
 
     def _add(self, name: str, addresses: Sequence[str]) -> None:
         self._nft(f"add element ip ottla {name} {{ {', '.join(addresses)} }}")

@@ -1,0 +1,1 @@
+"""The gateway compared with kafka-proxy and with no proxy."""
