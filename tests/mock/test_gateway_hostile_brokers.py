@@ -78,6 +78,7 @@ WRONG: dict[str, Answer] = {
     "another correlation id": lambda r: _with_correlation(r, 1),
     "a negative length": lambda r: struct.pack(">i", -5) + r[4:],
     "a length of zero": lambda _: bytes(8),
+    "a length of zero and nothing more": lambda _: bytes(4),
     "the longest length": lambda r: struct.pack(">i", 2**31 - 1) + r[4:] + bytes(_LARGE),
     "an array without an end": lambda r: r[:8] + b"\x7f" * (len(r) - 8),
     "a response and more": lambda r: r + r,

@@ -80,6 +80,8 @@ def test_transactions_and_errors(gateway: Gateway, mock_cluster: MockCluster) ->
         return not gateway.connections()
 
     wait_until(all_ended)
+    # Those that ended between the two looks.
+    ended.update((one.id, one) for one in gateway.ended())
     assert ended[leader.id].end == "the client closed the connection"
     totals = gateway.totals()
     assert totals.errors["Produce"] == {"NOT_ENOUGH_REPLICAS": 1}

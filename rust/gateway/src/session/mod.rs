@@ -218,8 +218,24 @@ impl<'a> Session<'a> {
             let responses = responses::pump(self, &mut from_broker, &mut to_client, book);
             first_end(self, start.first_request_by, pin!(requests), pin!(responses)).await
         };
-        // What was sent must arrive, which TLS and half-closed peers may delay.
-        let closing = async { _ = tokio::join!(to_client.shutdown(), to_broker.shutdown()) };
+        // What was sent must arrive, which TLS and half-closed peers may delay. A side that failed has had its last
+        // word: TLS has sent its alert.
+        let (to_client_works, to_broker_works) =
+            (!matches!(end, SessionEnd::Client(_)), !matches!(end, SessionEnd::Broker(_)));
+        let closing = async {
+            tokio::join!(
+                async {
+                    if to_client_works {
+                        _ = to_client.shutdown().await
+                    }
+                },
+                async {
+                    if to_broker_works {
+                        _ = to_broker.shutdown().await
+                    }
+                },
+            )
+        };
         _ = timeout(self.limits.closing, closing).await;
         end
     }

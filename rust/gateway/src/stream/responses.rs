@@ -134,12 +134,10 @@ impl ResponseStream {
         book: &mut dyn AddressBook,
         answered: &mut dyn FnMut(&PendingResponse, &[u8]),
     ) -> Result<Begun, Violation> {
-        let Some((preamble, body)) = input.split_first_chunk::<PREAMBLE>() else {
-            return Ok(Begun::Wanted(PREAMBLE));
+        let Some((prefix, frame)) = input.split_first_chunk::<LENGTH_PREFIX>() else {
+            return Ok(Begun::Wanted(LENGTH_PREFIX));
         };
-        let [l0, l1, l2, l3, c0, c1, c2, c3] = *preamble;
-        let announced = i32::from_be_bytes([l0, l1, l2, l3]);
-        let found = i32::from_be_bytes([c0, c1, c2, c3]);
+        let announced = i32::from_be_bytes(*prefix);
         let length = match usize::try_from(announced) {
             Ok(length) if length >= CORRELATION_ID => length,
             _ => {
@@ -147,6 +145,10 @@ impl ResponseStream {
                 return Err(Violation::FrameLength { length: announced, min: CORRELATION_ID, max });
             }
         };
+        let Some((correlation_id, body)) = frame.split_first_chunk::<CORRELATION_ID>() else {
+            return Ok(Begun::Wanted(PREAMBLE));
+        };
+        let found = i32::from_be_bytes(*correlation_id);
         let Some(pending) = in_flight.front() else { return Err(Violation::UnexpectedResponse(found)) };
         let (api, version, expected) = (pending.api, pending.version, pending.correlation_id);
         if found != expected {
