@@ -167,7 +167,8 @@ impl CoordinatorEntry {
 /// Whether an error requires a new lookup of the coordinator.
 fn requires_lookup(error: &Error) -> bool {
     match error.code() {
-        Some(code) => recovery(code) == Recovery::FindCoordinator,
+        // After a lookup at a wrong address, another broker or cluster responds there (KIP-1242).
+        Some(code) => matches!(recovery(code), Recovery::FindCoordinator | Recovery::Rebootstrap),
         None => matches!(error.kind(), Kind::Connection | Kind::Timeout | Kind::Protocol),
     }
 }

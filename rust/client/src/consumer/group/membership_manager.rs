@@ -292,6 +292,8 @@ impl From<Error> for RequestFailure {
     fn from(error: Error) -> Self {
         match error.code() {
             Some(code) if recovery(code) == Recovery::Application => Self::Fatal(error),
+            // Whoever responds at its address is not the coordinator, which has rejected nothing.
+            Some(code) if recovery(code) == Recovery::Rebootstrap => Self::Unreachable(error),
             // For example: the coordinator is not available yet.
             Some(code) => Self::Code(code, None),
             None if error.is_transient() => Self::Unreachable(error),
