@@ -20,7 +20,7 @@ from tests.support.scripted_servers import read_line, scripted_server, wait_for_
 
 
 @pytest.fixture
-def two_gateways(mock_cluster: MockCluster) -> Iterator[tuple[Console, ottla.Client]]:
+def two_gateways(mock_cluster: MockCluster) -> Iterator[tuple[Console, ottla.Producer]]:
     """A console of two gateways, and a client of the first that has met errors."""
     mock_cluster.create_topic("orders", partitions=1)
     with ExitStack() as stack:
@@ -32,17 +32,16 @@ def two_gateways(mock_cluster: MockCluster) -> Iterator[tuple[Console, ottla.Cli
         billing = {"client.id": "billing-3"}
         producer = stack.enter_context(ottla.Producer(gateways[0].bootstrap, config=billing))
         producer.send("orders", value=b"1").result()
-        other = stack.enter_context(
-            ottla.Client(gateways[1].bootstrap, config={"client.id": "audit"})
-        )
-        other.cluster()
+        audit = {"client.id": "audit"}
+        other = stack.enter_context(ottla.Producer(gateways[1].bootstrap, config=audit))
+        other.send("orders", value=b"2").result()
         direct = stack.enter_context(ottla.Client(mock_cluster.bootstrap))
         urls = [f"http://{server.address}" for server in servers]
         yield stack.enter_context(serve(direct, gateways=urls)), other
 
 
 def test_connections_of_all_gateways_are_found(
-    two_gateways: tuple[Console, ottla.Client], mock_cluster: MockCluster
+    two_gateways: tuple[Console, ottla.Producer], mock_cluster: MockCluster
 ) -> None:
     console, _ = two_gateways
     assert request(console, "/api/about").json["has_gateways"]
@@ -67,13 +66,14 @@ def _numbers(connection: socket.socket) -> None:
 def test_a_gateway_that_is_gone_hides_nothing_of_the_others(
     client: ottla.Client, mock_cluster: MockCluster
 ) -> None:
+    mock_cluster.create_topic("orders", partitions=1)
     with (
         Gateway(mock_cluster.bootstrap) as gateway,
         StatusServer(gateway._core, "127.0.0.1", 0) as status,
         scripted_server(_numbers) as port,
-        ottla.Client(gateway.bootstrap, config={"client.id": "audit"}) as audit,
+        ottla.Producer(gateway.bootstrap, config={"client.id": "audit"}) as audit,
     ):
-        audit.cluster()
+        audit.send("orders", value=b"1").result()
         urls = [f"http://{status.address}", "http://127.0.0.1:1", f"http://127.0.0.1:{port}"]
         with serve(client, gateways=urls) as console:
             page = request(console, "/api/clients").json
@@ -92,7 +92,9 @@ def test_what_is_no_address_of_a_status_is_an_error(client: ottla.Client, url: s
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_the_page(browser: Browser, two_gateways: tuple[Console, ottla.Client], width: int) -> None:
+def test_the_page(
+    browser: Browser, two_gateways: tuple[Console, ottla.Producer], width: int
+) -> None:
     console, _ = two_gateways
     with open_page(browser, console.url, width=width) as page:
         page.get_by_role("link", name="Clients").click()
