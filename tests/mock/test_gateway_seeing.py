@@ -22,6 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import ottla
 from ottla.gateway import GatewayConnection, GatewayEvent
 from ottla.gateway.access_log import AccessLog
+from ottla.gateway.status_server import StatusServer
 from ottla.testing import Fault, Gateway, MockCluster
 from tests.support.console import TIMEOUT
 from tests.support.jars import REPOSITORY
@@ -263,3 +264,11 @@ def test_a_gateway_outlives_its_access_log(mock_cluster: MockCluster, log: str) 
             producer.send("t", value=b"1").result()
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT) == 130
+
+
+def test_a_status_at_all_addresses_refuses_names_of_pages(gateway: Gateway) -> None:
+    with StatusServer(gateway._core, "::", 0) as server:
+        port = server.address.rpartition(":")[2]
+        for loopback in (f"127.0.0.1:{port}", f"[::1]:{port}"):
+            assert _get(loopback, "/totals", host="evil.example.com")[0] == 403
+            assert _get(loopback, "/totals")[0] == 200
