@@ -7,6 +7,7 @@ import functools
 import signal
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ottla
@@ -72,12 +73,32 @@ def test_bad_arguments_are_refused(mock_cluster: MockCluster, kind: Any) -> None
         ({"value_deserializer": "json"}, "value_deserializer is of type str: expected a callable"),
         ({"key_deserializer": Json}, "key_deserializer is the class Json: expected a callable"),
         ({"max_poll_interval_ms": "5m"}, "max.poll.interval.ms is '5m'"),
+        *(
+            ({name: "false"}, f"{name} is of type str: expected True or False")
+            for name in ("batch", "keep_order", "exactly_once", "create_topics")
+        ),
+        ({"batch": 1}, "batch is of type int: expected True or False"),
+        ({"retry_delays": None}, r"retry_delays is None: expected seconds, such as \[60, 600\]"),
+        ({"stop_on": None}, "stop_on is None: expected a list"),
+        ({"interceptors": None}, "interceptors is None: expected a list"),
+        ({"describe_error": None}, "describe_error is of type NoneType: expected a function"),
     ]
     for options, message in cases:
         with pytest.raises(errors.ConfigError, match=message):
             make(kind, mock_cluster, print, **options)
     with pytest.raises(errors.StateError, match="does not run"):
         print(make(kind, mock_cluster, print).producer)
+
+
+def test_topics_that_are_missing(kind: Any) -> None:
+    with pytest.raises(errors.ArgumentTypeError, match="topics is None: expected a topic or a l"):
+        kind(print, None, "host:1", group_id="g")
+    with pytest.raises(errors.ConfigError, match="topics is empty"):
+        kind(print, [], "host:1", group_id="g")
+
+
+def test_flags_may_be_of_numpy(kind: Any) -> None:
+    kind(print, "t", "host:1", group_id="g", batch=np.bool_(True), exactly_once=np.bool_(False))
 
 
 async def coroutine(_: Any) -> None:

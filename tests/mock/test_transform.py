@@ -11,6 +11,7 @@ import ottla
 from ottla import deserializers, errors, serializers
 from ottla._internal import transform_steps as transformation
 from ottla.testing import Fault, MockCluster
+from tests.support import loops
 from tests.support.arrow import read_rows
 
 CONFIG = {"group.id": "billing", "transactional.id": "billing-1"}
@@ -152,6 +153,32 @@ def test_a_wrong_output_is_a_type_error(
 def test_wrong_settings(mock_cluster: MockCluster, config: dict[str, Any], message: str) -> None:
     with pytest.raises(errors.ConfigError, match=message):
         ottla.transform(lambda record: record, "a", "b", mock_cluster.bootstrap, config)
+
+
+@pytest.mark.parametrize("call", [ottla.transform, ottla.transform_async])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"function": None}, "function is of type NoneType: expected a function"),
+        ({"topics": None}, "topics is None: expected a topic or a list"),
+        ({"topics": b"a"}, "topics is the bytes b'a': expected a list"),
+        ({"topics": []}, "topics is empty: name a topic to read"),
+        ({"output": None}, "output is the NoneType None: expected a str"),
+        ({"arrow": "false"}, "arrow is of type str: expected True or False"),
+        ({"stop": 5}, "stop is of type int: expected a flag"),
+    ],
+)
+def test_arguments_of_another_type(call: Any, arguments: dict[str, Any], message: str) -> None:
+    whole = {"function": print, "topics": "a", "output": "b", "config": CONFIG, **arguments}
+
+    def run() -> None:
+        # Nothing is connected to first.
+        done = call(bootstrap="no-such-host:1", **whole)
+        if done is not None:
+            loops.run(done)
+
+    with pytest.raises(errors.ConfigError, match=message):
+        run()
 
 
 def test_conversions_that_fail_or_do_not_apply(mock_cluster: MockCluster) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import AsyncProducer, Consumer, Producer
-from ottla._internal.arguments import names
+from ottla._internal.arguments import text
 from ottla._internal.async_consumer import AsyncConsumer
 from ottla._internal.group_settings import (
     check_read_committed,
@@ -21,9 +21,11 @@ from ottla._internal.group_settings import (
     group_settings,
     transaction_id,
 )
+from ottla._internal.required_arguments import flag, topics_to_read
+from ottla._internal.required_arguments import function as function_argument
 from ottla._internal.steps import await_all, call_all
 from ottla._internal.transform_steps import StopFlag, Transformation, TransformSummary
-from ottla.errors import ConfigError
+from ottla.errors import ArgumentTypeError, ConfigError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,6 +46,27 @@ def _configs(
     defaults = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
     consumer = {**defaults, **settings, "enable.auto.commit": False}
     return consumer, {**settings, "transactional.id": name}
+
+
+def _check(
+    function: Callable[..., Any],
+    topics: str | Sequence[str],
+    output: str,
+    stop: object,
+    arrow: bool,
+) -> list[str]:
+    """Check the arguments of both calls; return the topics to read.
+
+    Raises:
+        ConfigError: an argument is of another type, or there is no topic.
+    """
+    function_argument("function", function)
+    text("output", output)
+    flag("arrow", arrow)
+    if stop is not None and not callable(getattr(stop, "is_set", None)):
+        kind = type(stop).__name__
+        raise ArgumentTypeError(f"stop is of type {kind}: expected a flag, such as an Event")
+    return topics_to_read(topics)
 
 
 def _conversions(arrow: bool, *given: dict[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -113,7 +136,9 @@ def transform(
 
     Raises:
         Exception: the exception of the function; the transaction was aborted.
-        ConfigError: a key or a value is invalid, or ``arrow`` has serializers or deserializers.
+        ArgumentTypeError: an argument is of another type.
+        ConfigError: a key or a value is invalid, there is no topic, or ``arrow`` has serializers or
+            deserializers.
         SerializationError: a serializer or deserializer failed; nothing of that poll is committed.
         FencedError: another producer has the same ``transactional.id``, or a transaction took
             longer than ``transaction.timeout.ms``.
@@ -121,6 +146,7 @@ def transform(
             call continues where it ended.
         TransactionAbortableError: a transaction has failed ten times in a row.
     """
+    read = _check(function, topics, output, stop, arrow)
     of_consumer, of_producer = _configs(config, kwargs)
     deserializers, serializers = _conversions(
         arrow,
@@ -136,14 +162,14 @@ def transform(
             producer,
             function,
             output,
-            stop or threading.Event(),
+            threading.Event() if stop is None else stop,
             arrow=arrow,
             max_records=max_records,
             commit_timeout=commit_timeout(of_producer),
             sleep=time.sleep,
         )
         consumer.subscribe(
-            [topics] if isinstance(topics, str) else names("topics", topics),
+            read,
             on_assigned=lambda _, added: call_all(transformation.commit_starts(added)),
         )
         summary: TransformSummary = call_all(transformation.run())
@@ -189,6 +215,7 @@ async def transform_async(
     Raises:
         KafkaError: as for ``transform``.
     """
+    read = _check(function, topics, output, stop, arrow)
     of_consumer, of_producer = _configs(config, kwargs)
     deserializers, serializers = _conversions(
         arrow,
@@ -204,7 +231,7 @@ async def transform_async(
             producer,
             function,
             output,
-            stop or asyncio.Event(),
+            asyncio.Event() if stop is None else stop,
             arrow=arrow,
             max_records=max_records,
             commit_timeout=commit_timeout(of_producer),
@@ -214,8 +241,6 @@ async def transform_async(
         async def assigned(_: Any, added: Sequence[tuple[str, int]]) -> None:
             await await_all(transformation.commit_starts(added))
 
-        consumer.subscribe(
-            [topics] if isinstance(topics, str) else names("topics", topics), on_assigned=assigned
-        )
+        consumer.subscribe(read, on_assigned=assigned)
         summary: TransformSummary = await await_all(transformation.run())
         return summary

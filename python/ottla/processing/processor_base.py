@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ottla._internal.arguments import collection, integer, names
+from ottla._internal.arguments import collection, integer
 from ottla._internal.group_settings import (
     check_read_committed,
     commit_timeout,
@@ -17,6 +17,7 @@ from ottla._internal.group_settings import (
     seconds,
     transaction_id,
 )
+from ottla._internal.required_arguments import flag, function, required, topics_to_read
 from ottla.errors import ConfigError, StateError
 from ottla.processing.engine import Engine
 from ottla.processing.handler_checks import check_handler
@@ -68,28 +69,31 @@ class ProcessorBase:
         **kwargs: Any,
     ) -> None:
         check_handler(handler, awaits=self._awaits)
+        batch, keep_order = flag("batch", batch), flag("keep_order", keep_order)
+        exactly_once = flag("exactly_once", exactly_once)
         if batch and keep_order:
             raise ConfigError("keep_order needs a handler of single records: leave out batch=True")
         self._bootstrap = bootstrap
         self._config = _configuration(config, kwargs)
         if exactly_once:
             check_read_committed(self._config, "exactly_once")
-        self._create_topics = create_topics
+        self._create_topics = flag("create_topics", create_topics)
         self._stop = threading.Event()
         self._producer: Any = None
         self._is_running = False
         # The metrics of the runs before, and the present run: one value, since any thread reads it.
         self._runs: tuple[ProcessingMetrics, Engine | None] = (NOTHING, None)
-        chain = ProcessorChain(interceptors)
+        chain = ProcessorChain(required("interceptors", interceptors, "a list"))
+        delays = required("retry_delays", retry_delays, "seconds, such as [60, 600], or []")
         policy = RetryPolicy(
-            collection("retry_delays", retry_delays, "[60, 600]"),
+            collection("retry_delays", delays, "[60, 600]"),
             retry_topic,
             dead_letter_topic,
             self._config["group.id"],
             keep_order,
             actions(retry_on, dead_letter_on, stop_on),
         )
-        read = [topics] if isinstance(topics, str) else names("topics", topics)
+        read = topics_to_read(topics)
         policy.check(read)
         if integer("max_records", max_records) < 1:
             raise ConfigError(f"max_records is {max_records}: expected 1 or more")
@@ -102,7 +106,7 @@ class ProcessorBase:
             max_records=max_records,
             max_poll_interval=seconds(self._config, "max.poll.interval.ms", 300_000),
             decode=self._decoder(key_deserializer, value_deserializer),
-            describe=describe_error,
+            describe=function("describe_error", describe_error),
             commit_timeout=commit_timeout(self._config),
             observers=chain,
             stop=self._stop,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ottla._internal.arguments import collection, number, text, topic_name
+from ottla._internal.required_arguments import required
 from ottla.errors import ConfigError, KafkaError, RecordTooLargeError, SerializationError
 
 __all__ = ["Action", "RetryPolicy", "actions"]
@@ -45,7 +46,9 @@ def actions(
         "stop_on": ("stop", stop_on),
     }
     for name, (action, classes) in given.items():
-        for each in collection(name, classes, "[ValueError]"):
+        for each in collection(
+            name, required(name, classes, "a list, such as [ValueError]"), "[ValueError]"
+        ):
             known: object = each
             if not (isinstance(known, type) and issubclass(known, Exception)):
                 raise ConfigError(f"{name} has {each!r}: expected a subclass of Exception")
@@ -102,8 +105,6 @@ class RetryPolicy:
                 raise ConfigError(f"retry_delays[{index}] is {delay}: expected seconds from 0 on")
         text("retry_topic", self.retry_topic)
         text("dead_letter_topic", self.dead_letter_topic)
-        if not topics:
-            raise ConfigError("topics is empty: name a topic to read")
         for topic in topics:
             topic_name("topics", topic)
             topic_name("dead_letter_topic", self.dead_letters(topic))

@@ -1,0 +1,65 @@
+"""Arguments that must be there, and be of their kind: functions, flags, the topics to read.
+
+Invariant: an argument of another type is refused when it is passed, not when it is first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from ottla._core import is_bool
+from ottla._internal.arguments import names
+from ottla.errors import ArgumentTypeError, ConfigError
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def required(name: str, value: T | None, expected: str) -> T:
+    """Return an argument that is not None.
+
+    Raises:
+        ArgumentTypeError: it is None.
+    """
+    if value is None:
+        raise ArgumentTypeError(f"{name} is None: expected {expected}")
+    return value
+
+
+def function(name: str, value: F) -> F:
+    """Return an argument that can be called.
+
+    Raises:
+        ArgumentTypeError: it cannot.
+    """
+    if not callable(value):
+        raise ArgumentTypeError(f"{name} is of type {type(value).__name__}: expected a function")
+    return value
+
+
+def flag(name: str, value: bool) -> bool:
+    """Return an argument that is True or False, also of numpy.
+
+    Raises:
+        ArgumentTypeError: it is of another type: a text such as "false" would count as true.
+    """
+    if not is_bool(value):
+        kind = type(value).__name__
+        raise ArgumentTypeError(f"{name} is of type {kind}: expected True or False")
+    return bool(value)
+
+
+def topics_to_read(value: str | Sequence[str]) -> list[str]:
+    """Return the argument ``topics``: a topic, or several.
+
+    Raises:
+        ArgumentTypeError: it is None, or of another type.
+        ConfigError: it is empty.
+    """
+    if isinstance(value, str):
+        return [value]
+    found = names("topics", required("topics", value, 'a topic or a list, such as ["orders"]'))
+    if not found:
+        raise ConfigError("topics is empty: name a topic to read")
+    return found
