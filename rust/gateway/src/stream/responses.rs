@@ -170,6 +170,11 @@ impl ResponseStream {
             }
             return Ok(Begun::Consumed(whole));
         }
+        // What a response says of itself is in its first bytes, which fit into the buffer.
+        let first = whole.min(EXACT_MAX);
+        if input.len() < first {
+            return Ok(Begun::Wanted(first));
+        }
         let begun = match treatment(api, version) {
             Treatment::Pass => {
                 self.state = State::Pass(whole as u64);
@@ -202,7 +207,6 @@ impl ResponseStream {
                 self.state = State::Walk { walk: endpoints.walk(), left };
                 Begun::Consumed(PREAMBLE)
             }
-            Treatment::Endpoints(_) if !is_whole => Begun::Wanted(whole),
             Treatment::Endpoints(endpoints) => {
                 rewrite_endpoints(endpoints, body, length, at, output, book)?;
                 Begun::Consumed(whole)
