@@ -8,7 +8,7 @@ use ottla_client::typed::PayloadValidator;
 use ottla_client::{Error, Kind, Result};
 use ottla_schema::{RegisteredSchema, SchemaReference};
 use parking_lot::Mutex;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -69,9 +69,20 @@ impl PayloadValidator for JsonValidation {
             if payloads.is_empty() {
                 return Ok(Vec::new());
             }
-            let found = PyList::new(py, payloads.iter().map(|payload| PyBytes::new(py, payload)))
-                .and_then(|payloads| validator.call_method1("failures", (payloads,)))
-                .and_then(|found| found.extract());
+            let payloads = PyList::new(py, payloads.iter().map(|payload| PyBytes::new(py, payload)));
+            let failures = |payloads: &Bound<'_, PyList>| {
+                validator.call_method1("failures", (payloads,)).and_then(|found| found.extract())
+            };
+            let found = payloads.and_then(|payloads| match failures(&payloads) {
+                // Ctrl-C on the thread that polls. No error of the core can carry it, so the batch is finished, and the
+                // application gets it with the next step of its own code.
+                Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                    let found = failures(&payloads);
+                    py.import("_thread")?.call_method0("interrupt_main")?;
+                    found
+                }
+                found => found,
+            });
             found.map_err(|error| {
                 Error::new(Kind::Internal, format!("JSON Schema validation failed: {}", error.value(py)))
             })
