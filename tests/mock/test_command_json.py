@@ -114,6 +114,7 @@ DONE = [
 ]
 WITHOUT_CLUSTER = [
     ("completion", "bash", 0),
+    ("gateway-users", "alice --password-file password", 0),
     ("profiles", "", 0),
     ("schema", "", 0),
 ]
@@ -187,9 +188,15 @@ def test_a_command_that_works(
 
 
 @pytest.mark.parametrize(("command", "arguments", "code"), WITHOUT_CLUSTER)
-def test_a_command_without_a_cluster(command: str, arguments: str, code: int) -> None:
-    document, _ = parsed(command, run(command, arguments), code)
+def test_a_command_without_a_cluster(
+    command: str, arguments: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "password").write_text(SECRET)
+    monkeypatch.chdir(tmp_path)
+    done = run(command, arguments)
+    document, _ = parsed(command, done, code)
     assert document is not None
+    assert SECRET not in done.text + done.err
 
 
 @pytest.mark.parametrize(("command", "arguments", "code", "name"), FAILED)

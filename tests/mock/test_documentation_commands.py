@@ -27,6 +27,7 @@ from ottla.cli import build_parser
 from ottla.cli.options import configuration
 from ottla.testing import MockCluster, MockRegistry
 from tests.security.certificates import Authority
+from tests.support.command import ottla_here
 from tests.support.jars import REPOSITORY
 from tests.support.payments import create_payments
 from tests.support.snippets import Snippet, snippets
@@ -41,7 +42,12 @@ COMMANDS = [(snippet, line) for snippet, line in LINES if line.startswith("ottla
 # The one of the documentation.
 TOKEN = "bLvCGj8iQFSM4WPUZ0wVxA"
 # Of a gateway's users file, with keys of zeros.
-CREDENTIAL = f"salt=c2FsdA==,stored_key={'A' * 43}=,server_key={'A' * 43}=,iterations=4096"
+KEYS = {
+    name: f"{name} = salt=c2FsdA==,stored_key={key},server_key={key}"
+    for name, key in [("SCRAM-SHA-256", "A" * 43 + "="), ("SCRAM-SHA-512", "A" * 86 + "==")]
+}
+# The files of INI in the documentation.
+PROFILES, USERS = ("docs/reference/cli.md", 0), ("docs/guides/gateway.md", 0)
 SERVER = Authority("documentation").issue("gateway", ["*.kafka.example.com"])
 LAST_ARGUMENT = re.compile(r"[|<>]")
 # Built once: every worker of pytest parses every line to collect the tests.
@@ -125,7 +131,7 @@ def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
         "b.png": "image b",
         "client.properties": f"bootstrap.servers={mock_cluster.bootstrap}\n",
         "password.txt": "a password\n",
-        "users.ini": f"[alice]\nSCRAM-SHA-256 = {CREDENTIAL}\n",
+        "users.ini": f"[alice]\n{KEYS['SCRAM-SHA-256']},iterations=4096\n",
         "chain.pem": SERVER.certificate,
         "key.pem": SERVER.key(),
         "bin/ottla": f'#!/bin/sh\nexec "{sys.executable}" -m ottla "$@"\n',
@@ -226,8 +232,12 @@ def test_a_command_runs_as_printed(
     assert b"Traceback" not in done.stderr
 
 
+def test_each_ini_file_is_checked() -> None:
+    assert {snippet.key for snippet in snippets("ini")} == {PROFILES, USERS}
+
+
 def test_files_of_profiles_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [snippet] = snippets("ini")
+    [snippet] = [each for each in snippets("ini") if each.key == PROFILES]
     file = tmp_path / "as-printed.ini"
     file.write_text(snippet.text, encoding="utf-8")
     file.chmod(0o600)
@@ -236,6 +246,22 @@ def test_files_of_profiles_can_be_read(tmp_path: Path, monkeypatch: pytest.Monke
         arguments = PARSER.parse_args(["--profile", profile, "topics", "list"])
         with ottla.Client(config=configuration(arguments), connect=False):
             pass
+
+
+def test_a_gateway_accepts_the_users_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [snippet] = [each for each in snippets("ini") if each.key == USERS]
+    text = snippet.text
+    for name, keys in KEYS.items():
+        text = text.replace(f"{name} = salt=...,stored_key=...,server_key=...", keys)
+    monkeypatch.setenv("ORDERS_PASSWORD", "a password")
+    file = tmp_path / "users.ini"
+    file.write_text(text, encoding="utf-8")
+    login = ["security.protocol=SASL_PLAINTEXT", "sasl.mechanism=SCRAM-SHA-512"]
+    login += ["sasl.username=gateway", "sasl.password=a password"]
+    options = ["--listen", "127.0.0.1:0", "--for", "0", *(f"-X{each}" for each in login)]
+    with MockCluster(users={"gateway": "a password"}) as cluster:
+        done = ottla_here("gateway", cluster.bootstrap, *options, "--users", str(file))
+    assert (done.code, done.err) == (0, "")
 
 
 def test_other_lines_are_targets_of_make() -> None:
@@ -258,4 +284,4 @@ def test_other_lines_are_targets_of_make() -> None:
 def test_hardly_any_line_is_only_parsed() -> None:
     parsed = [line for _, line in COMMANDS if not runs(line)]
     assert len(COMMANDS) >= 18
-    assert len(parsed) <= 8, parsed
+    assert len(parsed) <= 9, parsed

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import ottla
 from ottla.gateway import GatewayConnection, GatewayEvent
+from ottla.gateway.access_log import AccessLog
+from ottla.gateway.status_server import StatusServer
 from ottla.testing import Fault, Gateway, MockCluster
 from tests.support.console import TIMEOUT
 from tests.support.jars import REPOSITORY
@@ -153,3 +160,115 @@ def test_status_and_access_log_of_the_command(mock_cluster: MockCluster, tmp_pat
         ("billing", "the client closed the connection")
     ]
     assert mock_cluster.bootstrap not in log.read_text()
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host, int(port)
+
+
+def _connect_and_end(gateway: Gateway, count: int) -> None:
+    """Let clients connect, and wait until their connections have ended."""
+    before = gateway.totals().accepted
+    for _ in range(count):
+        socket.create_connection(_address(gateway.bootstrap)).close()
+    wait_until(lambda: gateway.totals().accepted == before + count and not gateway.connections())
+
+
+def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if "access log" in record.message]
+
+
+def test_an_access_log_that_cannot_be_written_says_what_is_missing(
+    gateway: Gateway, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "log"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with AccessLog(gateway._core, path) as log:
+        os.close(reader)
+        for count in (2, 1):
+            _connect_and_end(gateway, count)
+            log.write()
+        [warning] = _warnings(caplog)
+        assert warning.endswith(f"missing in it: {path}: Broken pipe")
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        _connect_and_end(gateway, 1)
+        log.write()
+        missing, line = map(json.loads, os.read(reader, 1 << 16).splitlines())
+        assert missing == {"missing": 3}
+        assert line["end"] == "the client closed the connection"
+        os.close(reader)
+        _connect_and_end(gateway, 1)
+        log.write()
+        assert len(_warnings(caplog)) == 2
+
+
+def test_an_access_log_that_cannot_be_written_hides_no_error(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = AccessLog(gateway._core, Path("/dev/full"))
+    _connect_and_end(gateway, 1)
+    with pytest.raises(KeyError, match="mine"), log:
+        raise KeyError("mine")
+    assert log._file.closed
+    [warning] = _warnings(caplog)
+    assert warning.endswith("/dev/full: No space left on device")
+
+
+class _Full(FileIO):
+    """A file whose disk has room for ten bytes, until there is more."""
+
+    room = 10
+
+    def write(self, data: Any, /) -> int:
+        if not self.room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = super().write(memoryview(data)[: self.room])
+        self.room -= written
+        return written
+
+
+def test_a_line_that_was_cut_off_is_ended(gateway: Gateway, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with AccessLog(gateway._core, path) as log:
+        log._file.close()
+        log._file = full = _Full(path, "ab")
+        _connect_and_end(gateway, 1)
+        log.write()
+        assert path.stat().st_size == 10
+        full.room = 1000
+    _, line = path.read_text().splitlines()
+    assert json.loads(line) == {"missing": 1}
+
+
+@pytest.mark.parametrize("log", ["/dev/full", "-"])
+def test_a_gateway_outlives_its_access_log(mock_cluster: MockCluster, log: str) -> None:
+    mock_cluster.create_topic("t")
+    options = ["--listen", "127.0.0.1:0", "--access-log", log, "--json"]
+    command = [sys.executable, "-m", "ottla", "gateway", mock_cluster.bootstrap, *options]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        addresses = json.loads("".join([*iter(process.stdout.readline, "}\n"), "}"]))
+        if log == "-":
+            # A pipe without a reader.
+            process.stderr.close()
+        address = _address(addresses["bootstrap"])
+        socket.create_connection(address).close()
+        if log != "-":
+            assert "access log cannot be written" in process.stderr.readline()
+        with ottla.Producer(addresses["bootstrap"]) as producer:
+            producer.send("t", value=b"1").result()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(TIMEOUT) == 130
+
+
+def test_a_status_at_all_addresses_refuses_names_of_pages(gateway: Gateway) -> None:
+    with StatusServer(gateway._core, "::", 0) as server:
+        port = server.address.rpartition(":")[2]
+        for loopback in (f"127.0.0.1:{port}", f"[::1]:{port}"):
+            assert _get(loopback, "/totals", host="evil.example.com")[0] == 403
+            assert _get(loopback, "/totals")[0] == 200

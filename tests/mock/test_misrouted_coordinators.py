@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
 import pytest
 
 import ottla
@@ -60,5 +61,5 @@ def test_a_transaction_finds_its_coordinator_again(mock_cluster: MockCluster) ->
             producer.commit_transaction(timeout=_TIMEOUT)
     config = {"isolation.level": "read_committed"}
     with ottla.Client(mock_cluster.bootstrap, config=config) as client:
-        [row] = ottla.scan(client, topics=["t"]).to_table().to_pylist()
+        [row] = pa.table(ottla.scan("t", client)).to_pylist()
     assert row["value"] == b"1"

@@ -16,7 +16,7 @@ from tests.support.jars import REPOSITORY
 LANGUAGES = {
     "python": "run on the mock cluster, in Spark's session, or with a framework",
     "sh": "parsed, and run on the mock cluster where the command ends",
-    "ini": "a file of profiles, which the command line reads",
+    "ini": "a file that the command line reads: profiles, or the users of a gateway",
     "text": "nothing to run",
     "mermaid": "a diagram, drawn by the site",
 }

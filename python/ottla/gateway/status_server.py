@@ -126,6 +126,13 @@ def _text(document: Any) -> str:
     return json.dumps(document)
 
 
+def _is_loopback(host: str) -> bool:
+    address = ipaddress.ip_address(host)
+    # What a socket of both protocols has in place of an address of IPv4.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
 class _Server(HTTPServer):
     """One request at a time."""
 
@@ -189,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
 
         Its name may lead to loopback (DNS rebinding), which nobody else reaches.
         """
-        if not ipaddress.ip_address(self.connection.getsockname()[0]).is_loopback:
+        if not _is_loopback(self.connection.getsockname()[0]):
             return True
         name = urlsplit(f"//{self.headers.get('host', '')}").hostname or ""
         if name == "localhost":

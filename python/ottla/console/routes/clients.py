@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ottla.console import workers as cadences
-from ottla.console.gateways import fetch, row_of
+from ottla.console.gateways import fetch
 from ottla.console.query import Query
 from ottla.console.responses import JSONResponse
 from ottla.console.routes.context import Context
@@ -34,24 +35,9 @@ def routes(context: Context) -> list[Route]:
         fetched = await asyncio.gather(
             *(workers.shared(("gateway", url), cadences.GATEWAY, fetch, url) for url in urls)
         )
-        try:
-            rows = [row_of(one, each["url"]) for each in fetched for one in each["connections"]]
-            events = [
-                {**event, "gateway": each["url"]} for each in fetched for event in each["events"]
-            ]
-            events.sort(key=lambda event: str(event["time"]))
-        except (AttributeError, KeyError, TypeError) as error:
-            problem = f"a gateway is of another version: its status has no {error}"
-            return JSONResponse(
-                {
-                    "rows": [],
-                    "events": [],
-                    "all": 0,
-                    "total": 0,
-                    "problems": [problem],
-                    "gateways": urls,
-                }
-            )
+        rows = [row for each in fetched for row in each["connections"]]
+        events = [event for each in fetched for event in each["events"]]
+        events.sort(key=lambda event: datetime.fromisoformat(event["time"]))
         found = [row for row in rows if _matches(row, wanted)]
         # Those with errors first, then the busiest.
         found.sort(key=lambda row: (not row["errors"], -row["requests"]))
