@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -64,3 +65,17 @@ def test_what_cannot_be_checked() -> None:
         pytest.raises(errors.ConfigError, match="give its configuration in its place"),
     ):
         ottla.diagnose(client)
+
+
+@pytest.mark.parametrize("value", [5, True, {"a:1": 1}, {"a:1"}, [5], b"a:1"])
+def test_addresses_of_another_type_are_an_error(value: Any) -> None:
+    with pytest.raises(errors.ConfigError, match=r"^bootstrap[._]controllers"):
+        ottla.diagnose(config={KEY: value})
+    with pytest.raises(errors.ConfigError, match=r"^bootstrap[._]controllers"):
+        ottla.diagnose(bootstrap_controllers=value)
+
+
+@pytest.mark.parametrize("config", [5, "a:1", ["a:1"]])
+def test_a_configuration_of_another_type_is_an_error(config: Any) -> None:
+    with pytest.raises(errors.ArgumentTypeError, match="config is of type"):
+        ottla.diagnose(config=config)

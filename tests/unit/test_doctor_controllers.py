@@ -96,9 +96,22 @@ def test_other_errors_fail_the_step_that_was_meant() -> None:
     assert step_of(KafkaError("broken"), "Metadata", 0.1).reason == "other"
 
 
-def response(code: ErrorCode, message: str | None = None) -> Response:
+def test_a_code_of_a_later_kafka_is_a_failed_step() -> None:
+    error = KafkaError("the controller returned UNKNOWN (999)")
+    error.code, error.name = 999, "UNKNOWN"
+    step = step_of(error, "DescribeQuorum", 0.1)
+    assert (step.reason, step.code, step.message) == ("code", "UNKNOWN", str(error))
+    denied = identity_step(2, response(999), 0.1)
+    assert denied is not None
+    assert (denied.reason, denied.message) == ("code", "controller 2: error code 999")
+    other = identity_step(2, response(999, "Unexpected broker id, expected 2"), 0.1)
+    assert other is not None
+    assert (other.reason, other.code) == ("another_broker", "error code 999")
+
+
+def response(code: int, message: str | None = None) -> Response:
     """A response to DescribeConfigs."""
-    result = {"error_code": int(code), "error_message": message}
+    result = {"error_code": code, "error_message": message}
     return Response(4, {"results": [result]}, is_repeated=False)
 
 

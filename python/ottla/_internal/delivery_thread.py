@@ -10,6 +10,8 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
+from ottla._internal.callback_results import check_callback
+
 if TYPE_CHECKING:
     from ottla._core import DeliveryReports
 
@@ -24,18 +26,23 @@ def _run(reports: DeliveryReports) -> None:
         if is_done_callback:
             for callback, delivery in calls:
                 try:
-                    callback(delivery)
+                    returned = callback(delivery)
+                    if returned is not None:
+                        check_callback(returned)
                 except BaseException:
                     logging.getLogger("ottla.producer").exception("a done callback raised")
             del callback, delivery
         else:
             for callback, error, metadata in calls:
                 try:
-                    callback(error, metadata)
+                    returned = callback(error, metadata)
+                    if returned is not None:
+                        check_callback(returned)
                 except BaseException as raised:  # flush() or close() raises it
                     if not reports.raised(raised):
                         # It has another exception to raise already.
                         logging.getLogger("ottla.producer").exception("on_delivery raised")
             del callback, error, metadata
         # Do not keep the records alive while waiting for the next.
+        returned = None
         del calls

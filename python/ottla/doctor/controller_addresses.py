@@ -1,6 +1,7 @@
 """The configuration of a diagnosis with ``bootstrap.controllers``: addresses, and the rest.
 
-Invariant: a configuration without controllers, or with brokers too, goes to the core as it is.
+Invariant: a configuration without controllers, with brokers too, or with values of other types goes
+to the core as it is, which checks it.
 """
 
 from __future__ import annotations
@@ -46,21 +47,29 @@ class ControllerAddresses:
 def controllers_in(
     bootstrap: object, config: Mapping[str, Any] | None, more: Mapping[str, Any]
 ) -> ControllerAddresses | None:
-    """Return the configured controllers, or None if there are none, or other addresses too."""
-    merged: Mapping[str, Any] = config or {}
+    """Return the configured controllers; None if that is for the core to say."""
+    merged: Any = config or {}
     if isinstance(bootstrap, Mapping) and config is None:
         merged = bootstrap
-    elif bootstrap is not None:
+    elif bootstrap is not None or not isinstance(merged, Mapping):
         return None
     given: Any = None
     for part in (merged, more):
         for name in _NAMES:
             given = part.get(name, given)
     texts = given.split(",") if isinstance(given, str) else given
-    if not texts or any(part.get(name) for part in (merged, more) for name in _BROKERS):
+    if (
+        not texts
+        or not _are_texts(texts)
+        or any(part.get(name) for part in (merged, more) for name in _BROKERS)
+    ):
         return None
     return ControllerAddresses(
-        tuple(str(text).strip() for text in texts),
+        tuple(text.strip() for text in texts),
         {name: value for name, value in merged.items() if name not in _NAMES},
         {name: value for name, value in more.items() if name not in _NAMES},
     )
+
+
+def _are_texts(given: object) -> bool:
+    return isinstance(given, Sequence) and all(isinstance(each, str) for each in given)

@@ -27,19 +27,18 @@ def step_of(error: KafkaError, check: str, seconds: float) -> Step:
     attempt = next((each for each in reversed(error.attempts) if each.phase), None)
     phase = error.context.get("phase") if attempt is None else attempt.phase
     message = str(error) if attempt is None else attempt.message
-    code = None if error.code is None else ErrorCode(error.code)
     for known, reason in _REASONS.items():
-        if code == known or known.name in message:
+        if error.code == known or known.name in message:
             check = "SASL" if known != ErrorCode.MISMATCHED_ENDPOINT_TYPE else check
             return Step(check, seconds, reason, message, known.name)
     if check == "Metadata" and ErrorCode.CLUSTER_AUTHORIZATION_FAILED.name in message:
-        code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-        return Step(check, seconds, "not_authorized", message, code.name)
+        name = ErrorCode.CLUSTER_AUTHORIZATION_FAILED.name
+        return Step(check, seconds, "not_authorized", message, name)
     check = "SASL" if phase == "SASL" else check
     if isinstance(error, TimeoutError):
         return Step(check, seconds, "timed_out", message)
-    if code is not None:
-        return Step(check, seconds, "code", message, code.name)
+    if error.code is not None:
+        return Step(check, seconds, "code", message, error.name)
     return Step(check, seconds, "other", message)
 
 
@@ -54,10 +53,18 @@ def identity_step(controller: int, response: object, seconds: float) -> Step | N
         return Step("Identity", seconds)
     if code in _DENIED:
         return None
-    message = result["error_message"] or ErrorCode(code).name
+    message = result["error_message"] or _name(code)
     if "nexpected broker id" in message:
-        return Step("Identity", seconds, "another_broker", message, ErrorCode(code).name)
+        return Step("Identity", seconds, "another_broker", message, _name(code))
     return Step("Identity", seconds, "code", f"controller {controller}: {message}")
+
+
+def _name(code: int) -> str:
+    """Return Kafka's name of a code, also of one that only later versions have."""
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"error code {code}"
 
 
 def refused_steps(server: Endpoint) -> Endpoint:
