@@ -491,10 +491,9 @@ with MockCluster() as cluster, ottla.Client(cluster.bootstrap) as client:
 def test_ctrl_c_while_a_scan_validates() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _INTERRUPTED, ORDER],
-        check=True,
+        check=False,
         timeout=120,
         capture_output=True,
         text=True,
     )
-    assert done.stdout.split() == ["interrupted"] * 8
-    assert done.stderr == ""
+    assert (done.stdout.split(), done.stderr) == (["interrupted"] * 8, "")
