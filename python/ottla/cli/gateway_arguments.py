@@ -26,7 +26,7 @@ _NOT_IN_HOST = re.compile(r"[\s:/@,\[\]]")
 
 def add_arguments(commands: argparse._SubParsersAction[Any]) -> argparse.ArgumentParser:
     """Add the command and its arguments; return its parser."""
-    parser = commands.add_parser(
+    parser: argparse.ArgumentParser = commands.add_parser(
         "gateway",
         help="let clients reach all brokers through one host",
         description="Listen at one address for bootstrapping and one for each broker, and pass "

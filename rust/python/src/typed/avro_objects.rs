@@ -13,7 +13,7 @@ use ottla_schema::{AvroObjects, ObjectBuilder, ObjectSource};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::column_format::field_value;
+use super::field_value::field_value;
 use crate::convert::arrow_builder::Path;
 use crate::convert::no_object::NoObject;
 use crate::convert::{arrow_builder, arrow_value};
