@@ -17,8 +17,9 @@ if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
   exit 0
 fi
 printf '\n==> installing %s\n' "${missing[*]}"
+# In a session of its own: a tier that fails ends this script, but an interrupted dpkg would need repair.
 # A machine that has just started may still hold apt's lock.
-install() { DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "${missing[@]}" >/dev/null; }
+install() { DEBIAN_FRONTEND=noninteractive setsid --wait apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "${missing[@]}" >/dev/null; }
 for attempt in 1 2 3; do
   # The package lists may be missing or outdated.
   if install || { apt-get -o DPkg::Lock::Timeout=120 update >/dev/null && install; }; then exit 0; fi

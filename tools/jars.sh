@@ -40,6 +40,7 @@ show_progress() {
 
 fetch() {
   local name=$1 log=.ottla-build/log/maven-$1.log dir=.ottla-build/jars/$1 ticker status
+  rm -f "$dir.stamp" # first: it must not outlive what it stands for if this is killed
   rm -rf "$dir" # files of another version would be on the class path
   : >"$log"
   show_progress "$name" "$log" &

@@ -39,6 +39,15 @@ check_build() {
   fi
 }
 
+# tools/side_by_side.sh waits for the first of several commands; macOS has bash 3.2.
+check_bash() {
+  local version
+  version=$(bash --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p')
+  if ! at_least "$version" 5.1; then
+    missing+=("bash 5.1 or newer, found $version: 'apt install bash', 'brew install bash'")
+  fi
+}
+
 check_java() {
   local version
   # macOS has a placeholder `java` that only prints an error.
@@ -65,6 +74,7 @@ check_disk() {
 }
 
 check_test() {
+  check_bash
   check_java
   check_disk . 10500 "builds" target .venv .ottla-build
   check_disk "${TMPDIR:-/tmp}" 3000 "the logs of the tests' brokers (TMPDIR sets the directory)"

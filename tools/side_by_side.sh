@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # side_by_side.sh COMMAND COMMAND...: runs commands of the shell at once. The output of the first is shown as it
-# comes, that of each other one when it has ended. The first failure stops the rest, and is the exit status.
+# comes, that of each other one when it has ended. The first failure stops the rest, with what the command that
+# failed has left behind, and is the exit status.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,6 +32,6 @@ while ((${#number[@]})); do
   # Not a command, but a signal, which the traps handle.
   [[ -n ${ended:-} ]] || exit "$status"
   if ((number[$ended])); then cat "$outputs/${number[$ended]}"; fi
-  unset "number[$ended]"
   if ((status)); then exit "$status"; fi
+  unset "number[$ended]"
 done

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.security.certificates import Authority
 from tests.support.command import ottla_here
 from tests.support.console import TIMEOUT
 from tests.support.jars import REPOSITORY
+from tests.support.waiting import wait_until
 
 PASSWORD, BROKERS_PASSWORD = "pass-of-alice", "pass-of-the-gateway"
 BROKERS = {"gateway": BROKERS_PASSWORD, "orders": "pass-of-orders"}
@@ -129,17 +131,34 @@ def test_tls_and_renewed_logins(cluster: MockCluster, users: Path, tmp_path: Pat
     (tmp_path / "ca.pem").write_text(authority.certificate)
     (tmp_path / "gateway.pem").write_text(server.certificate + server.key())
     arguments = ["--tls-cert", str(tmp_path / "gateway.pem"), "--reauthenticate", "1"]
+    arguments += ["--status", "127.0.0.1:0"]
     keys = {**_keys("PLAIN"), "security.protocol": "SASL_SSL"}
     with (
-        _gateway(cluster, tmp_path, "--users", str(users), *arguments) as (bootstrap, _),
+        _gateway(cluster, tmp_path, "--users", str(users), *arguments) as (bootstrap, process),
         ottla.Producer(
             bootstrap, config={**keys, "ssl.truststore.location": str(tmp_path / "ca.pem")}
         ) as producer,
     ):
-        # The client renews its login, and no record is lost.
-        end = time.monotonic() + 2.2
-        while time.monotonic() < end:
+        assert process.stdout is not None
+        status = process.stdout.readline().split()[-1]
+
+        def produced() -> list[dict[str, Any]]:
             producer.send("t", partition=0, value=b"v").result()
+            with urllib.request.urlopen(status) as response:
+                return [one for one in json.load(response) if "Produce" in one["requests"]]
+
+        [first] = produced()
+
+        def renewed() -> bool:
+            [now] = produced()
+            # Not on another connection, on which the producer would retry.
+            assert now["id"] == first["id"]
+            return all(
+                now["requests"][api] > first["requests"][api]
+                for api in ("SaslHandshake", "SaslAuthenticate")
+            )
+
+        wait_until(renewed)
 
 
 def test_plain_needs_privacy(cluster: MockCluster, users: Path, tmp_path: Path) -> None:

@@ -42,14 +42,26 @@ def test_the_first_failure_ends_the_others(tmp_path: Path) -> None:
     failed = run(long, f"until [[ -s {process} ]]; do sleep 0.01; done; echo broken; exit 7")
     assert failed.returncode == 7
     assert failed.stdout.strip() == "broken"
-    started = int(process.read_text())
+    wait_until(lambda: is_gone(process))
 
-    def is_gone() -> bool:
-        try:
-            state = Path(f"/proc/{started}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        # What adopted it may not have noticed its end.
-        return state == "Z"
 
-    wait_until(is_gone)
+def is_gone(file: Path) -> bool:
+    """Whether the process whose id is in a file has ended."""
+    try:
+        status = Path("/proc", file.read_text().strip(), "stat").read_text()
+    except OSError:
+        return True
+    # What adopted it may not have noticed its end.
+    return status.rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_command_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    left, other = tmp_path / "left", tmp_path / "other"
+    # Without the pipes of this test, which would wait for them.
+    sleep = "sleep 300 >/dev/null 2>&1"
+    both = run(
+        f"{sleep} & echo $! >{left}; until [[ -s {other} ]]; do sleep 0.01; done; exit 4",
+        f"{sleep} & echo $! >{other}; wait",
+    )
+    assert both.returncode == 4
+    wait_until(lambda: is_gone(left) and is_gone(other))
