@@ -462,3 +462,38 @@ def test_a_validated_read_looks_its_schema_up_once(mock_cluster: MockCluster) ->
         assert value.deserialize("t", b'{"id": 1}') == {"id": 1}
         found = [each.path for each in mock.requests() if "/versions/latest" in each.path]
         assert len(found) == 1
+
+
+_INTERRUPTED = """
+import os, signal, sys, threading
+import ottla
+from ottla.schema import Json
+from ottla.testing import MockCluster
+
+validated = Json(schema=sys.argv[1], validate=True, wire_format="none")
+with MockCluster() as cluster, ottla.Client(cluster.bootstrap) as client:
+    cluster.create_topic("t", partitions=1)
+    for _ in range(20):
+        cluster.append("t", 0, [b'{"id": 7}'] * 1000)
+    for n in range(8):
+        timer = threading.Timer(0.02 + 0.01 * n, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        try:
+            while True:
+                for batch in ottla.scan("t", client, value_format=validated):
+                    pass
+        except KeyboardInterrupt:
+            print("interrupted")
+        timer.join()
+"""
+
+
+def test_ctrl_c_while_a_scan_validates() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED, ORDER],
+        check=False,
+        timeout=120,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout.split(), done.stderr) == (["interrupted"] * 8, "")

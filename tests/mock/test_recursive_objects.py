@@ -15,6 +15,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf.message import DecodeError
 
 import ottla
 from ottla import errors
@@ -187,6 +188,32 @@ def test_a_message_that_is_nested_too_deep_is_an_error() -> None:
         last = last.children.add(name="x")
     with pytest.raises(errors.SerializationError, match="nested more than 100 levels deep"):
         value.serialize("t", root)
+
+
+@pytest.mark.parametrize(("maps", "links"), [(50, 0), (49, 2), (0, 100)])
+@pytest.mark.parametrize("labels", [{}, {"a": "b"}])
+def test_an_entry_of_a_map_counts_as_a_message(
+    maps: int, links: int, labels: dict[str, str]
+) -> None:
+    """As it does for the parser of Protobuf."""
+    of = types.message_of_maps()
+    value: Any = Protobuf(of, wire_format="none")
+    for count in range(max(links - 1, 0), links + 2):
+        root = last = of()
+        for _ in range(maps):
+            last = last.children["a"]
+        for _ in range(count):
+            last.next.SetInParent()
+            last = last.next
+        last.labels.update(labels)
+        levels = 2 * maps + count + len(labels)
+        if levels <= 100:
+            assert value.deserialize("t", value.serialize("t", root)) == root
+            continue
+        with pytest.raises(errors.SerializationError, match="more than 100 levels deep"):
+            value.serialize("t", root)
+        with pytest.raises(DecodeError):
+            of.FromString(root.SerializeToString())
 
 
 def test_classes_that_contain_each_other() -> None:

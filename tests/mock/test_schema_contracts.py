@@ -143,6 +143,12 @@ def _nested(depth: int) -> dict[str, Any]:
         ("metadata", {"tags": {"a": {1}}}, "metadata is no JSON: Object of type set"),
         ("metadata", {"properties": {"a": "\ud800"}}, "metadata is no JSON: .* surrogates"),
         ("metadata", {"tags": _nested(200)}, "metadata: recursion limit exceeded"),
+        ("metadata", {"properties": {"a": [2**64]}}, r"metadata\.properties\.a\[0\] is an integer"),
+        (
+            "metadata",
+            {"properties": {"a": (1, 2**64)}},
+            r"metadata\.properties\.a\[1\] is an integer",
+        ),
         ("metadata", "tags", "metadata is of type str: expected a mapping"),
         ("rule_set", {"rules": []}, "rule_set has the key 'rules': expected some of domainRules"),
         ("rule_set", {"domainRules": {}}, 'rule_set: the field "domainRules" .* not a list'),

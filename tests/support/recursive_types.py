@@ -111,3 +111,25 @@ def messages() -> tuple[Any, Any]:
     pool.AddSerializedFile(file.SerializeToString())
     one, two = (pool.FindMessageTypeByName(name) for name in ("r.Node", "r.Outer"))
     return message_factory.GetMessageClass(one), message_factory.GetMessageClass(two)
+
+
+def message_of_maps() -> Any:
+    """Return the class of a recursive message with maps, one of them of texts."""
+    file = descriptor_pb2.FileDescriptorProto(name="maps.proto", package="r", syntax="proto3")
+    message = FieldDescriptor.TYPE_MESSAGE
+    node = file.message_type.add(name="Named")
+    for number, (name, entry, kind, of) in enumerate(
+        [("children", "ChildrenEntry", message, ".r.Named"), ("labels", "LabelsEntry", 9, None)], 1
+    ):
+        node.field.add(
+            name=name, number=number, label=3, type=message, type_name=f".r.Named.{entry}"
+        )
+        nested = node.nested_type.add(name=entry)
+        nested.options.map_entry = True
+        nested.field.add(name="key", number=1, label=1, type=9)
+        nested.field.add(name="value", number=2, label=1, type=kind, type_name=of)
+    node.field.add(name="next", number=3, label=1, type=message, type_name=".r.Named")
+    node.field.add(name="name", number=4, label=1, type=9)
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("r.Named"))

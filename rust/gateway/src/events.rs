@@ -13,6 +13,8 @@ use crate::session::{Coordinated, SessionStatus};
 
 /// The events that are kept.
 const KEPT_MAX: usize = 1_000;
+/// Among how many of the latest events one that repeats itself is found.
+const REPEATS_WITHIN: usize = 32;
 /// The groups and transactional ids whose coordinators are remembered.
 const COORDINATORS_MAX: usize = 10_000;
 
@@ -63,7 +65,7 @@ pub struct Event {
     pub time: SystemTime,
     /// What happened.
     pub kind: EventKind,
-    /// How often, without another event in between.
+    /// How often, with few other events in between.
     pub count: u64,
     /// The broker.
     pub broker: Option<i32>,
@@ -122,7 +124,30 @@ impl Event {
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     log: Mutex<Log>,
-    coordinators: Mutex<BTreeMap<Coordinated, i32>>,
+    coordinators: Mutex<Coordinators>,
+}
+
+/// The coordinators of groups and transactional ids, each with the number of the response that showed it.
+#[derive(Debug, Default)]
+struct Coordinators {
+    known: BTreeMap<Coordinated, (i32, u64)>,
+    last: u64,
+}
+
+impl Coordinators {
+    /// Records a coordinator; returns the one before. The name that was seen the longest ago gives way.
+    fn record(&mut self, what: &Coordinated, broker: i32) -> Option<i32> {
+        self.last += 1;
+        if let Some(known) = self.known.get_mut(what) {
+            return Some(std::mem::replace(known, (broker, self.last)).0);
+        }
+        if self.known.len() >= COORDINATORS_MAX {
+            let oldest = self.known.iter().min_by_key(|(_, (_, seen))| *seen).map(|(name, _)| name.clone());
+            oldest.and_then(|name| self.known.remove(&name));
+        }
+        self.known.insert(what.clone(), (broker, self.last));
+        None
+    }
 }
 
 #[derive(Debug, Default)]
@@ -138,33 +163,24 @@ impl Events {
         let mut log = self.log.lock();
         log.last += 1;
         let number = log.last;
-        match log.kept.back_mut() {
-            // It gets a new number, so that one who has seen it learns that it happened again.
-            Some(latest) if latest.repeats(&event) => {
-                *latest = Event { number, time, count: latest.count + 1, ..event };
-            }
-            _ => {
-                if log.kept.len() == KEPT_MAX {
-                    log.kept.pop_front();
-                }
-                log.kept.push_back(Event { number, time, ..event });
-            }
+        // It gets a new number, so that one who has seen it learns that it happened again.
+        let older = log.kept.len().saturating_sub(REPEATS_WITHIN);
+        let before = log.kept.iter().skip(older).position(|known| known.repeats(&event));
+        let before = before.and_then(|at| log.kept.remove(older + at));
+        let count = before.map_or(0, |event| event.count) + 1;
+        if log.kept.len() == KEPT_MAX {
+            log.kept.pop_front();
         }
+        log.kept.push_back(Event { number, time, count, ..event });
     }
 
-    /// A client asks the coordinator of a group or a transactional id.
-    pub(crate) fn coordinates(&self, status: &SessionStatus, what: Coordinated) {
+    /// A broker has served a client as the coordinator of a group or a transactional id.
+    pub(crate) fn coordinates(&self, status: &SessionStatus, what: &Coordinated) {
         let Some(broker) = status.broker() else { return };
-        let before = {
-            let mut coordinators = self.coordinators.lock();
-            if coordinators.len() >= COORDINATORS_MAX && !coordinators.contains_key(&what) {
-                return;
-            }
-            coordinators.insert(what.clone(), broker)
-        };
+        let before = self.coordinators.lock().record(what, broker);
         if let Some(before) = before.filter(|before| *before != broker) {
             let event = Event::of(EventKind::CoordinatorMoved, status).detail(before);
-            self.push(Event { name: Some(what.name), ..event });
+            self.push(Event { name: Some(what.name.clone()), ..event });
         }
     }
 
@@ -191,9 +207,21 @@ mod tests {
             events.iter().map(|event| (event.number, event.kind, event.count)).collect::<Vec<_>>()
         };
         let left = (3, EventKind::BrokerLeft, 1);
-        let again = (4, EventKind::ConnectionFailed, 1);
-        assert_eq!(seen(0), [(2, EventKind::ConnectionFailed, 2), left, again]);
-        assert_eq!(seen(2), [left, again]);
+        let again = (4, EventKind::ConnectionFailed, 3);
+        assert_eq!(seen(0), [left, again]);
+        assert_eq!(seen(3), [again]);
+    }
+
+    #[test]
+    fn the_coordinator_that_was_seen_the_longest_ago_gives_way() {
+        let name = |n: usize| Coordinated { role: crate::session::Role::Group, name: n.to_string() };
+        let mut coordinators = Coordinators::default();
+        (0..COORDINATORS_MAX).for_each(|n| _ = coordinators.record(&name(n), 1));
+        assert_eq!(coordinators.record(&name(0), 2), Some(1));
+        assert_eq!(coordinators.record(&name(COORDINATORS_MAX), 1), None);
+        assert_eq!(coordinators.known.len(), COORDINATORS_MAX);
+        assert_eq!(coordinators.record(&name(0), 2), Some(2));
+        assert_eq!(coordinators.record(&name(1), 1), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ message; the core has checked before that the payload is this message.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ottla.errors import SchemaError
@@ -31,7 +32,7 @@ def protobuf_conversion(of: Any) -> Conversion:
             "orders_pb2.Order: dataclasses and models are for ottla.schema.Avro and Json"
         )
     cls: Any = of
-    nested = _recursive_fields(descriptor)
+    nested = _nested_fields(descriptor)
 
     def load(payload: bytes) -> Any:
         try:
@@ -76,46 +77,57 @@ def _checked_fields(descriptor: Any) -> list[str]:
     return []
 
 
-def _recursive_fields(descriptor: Any) -> dict[str, set[str]]:
-    """Return, by the names of messages, the fields in which messages may nest without an end."""
-    types, found = [descriptor], {descriptor.full_name: set[str]()}
+def _nested_fields(descriptor: Any) -> dict[str, dict[str, float]]:
+    """Return, by the names of messages, the levels of messages that each field may add.
+
+    They are infinite if messages may nest without an end; empty if none may. An entry of a map is
+    a message.
+    """
+    types, inner = [descriptor], {descriptor.full_name: set[str]()}
     for each in types:
         for field in each.fields:
             if field.type in (_MESSAGE_TYPE, _GROUP_TYPE):
-                found[each.full_name].add(field.message_type.full_name)
-                if field.message_type.full_name not in found:
-                    found[field.message_type.full_name] = set()
+                inner[each.full_name].add(field.message_type.full_name)
+                if field.message_type.full_name not in inner:
+                    inner[field.message_type.full_name] = set()
                     types.append(field.message_type)
-    # Without those that only lead to an end.
-    while ends := {name for name, inner in found.items() if not inner}:
-        found = {name: inner - ends for name, inner in found.items() if name not in ends}
+    levels: dict[str, int] = {}
+    while ends := {
+        name for name, each in inner.items() if name not in levels and each <= levels.keys()
+    }:
+        levels |= {name: max((levels[of] for of in inner[name]), default=0) + 1 for name in ends}
+    if len(levels) == len(inner):
+        return {}
     return {
         each.full_name: {
-            field.name
+            field.name: levels.get(field.message_type.full_name, math.inf)
             for field in each.fields
-            if field.message_type and field.message_type.full_name in found
+            if field.type in (_MESSAGE_TYPE, _GROUP_TYPE)
         }
         for each in types
-        if each.full_name in found
     }
 
 
-def _check_levels(message: Any, nested: dict[str, set[str]]) -> None:
+def _check_levels(message: Any, nested: dict[str, dict[str, float]]) -> None:
     """Refuse a message that is nested too deep to be read, or even to be written."""
     rest = [(message, 0)]
     while rest:
         one, level = rest.pop()
         if level > _MAX_LEVELS:
-            raise FieldError(f"messages are nested more than {_MAX_LEVELS} levels deep")
-        names = nested.get(one.DESCRIPTOR.full_name, ())
+            raise FieldError(
+                f"messages are nested more than {_MAX_LEVELS} levels deep, where an entry of a map "
+                "is one of them"
+            )
+        fields = nested[one.DESCRIPTOR.full_name]
         for field, value in one.ListFields():
-            if field.name not in names:
+            if level + fields.get(field.name, 0) <= _MAX_LEVELS:
                 continue
             if hasattr(value, "ListFields"):
                 rest.append((value, level + 1))
+            elif hasattr(value, "values"):
+                rest += [(each, level + 2) for each in value.values()]
             else:
-                items = value.values() if hasattr(value, "values") else value
-                rest += [(each, level + 1) for each in items]
+                rest += [(each, level + 1) for each in value]
 
 
 def _indexes(descriptor: Any) -> bytes:

@@ -2,14 +2,15 @@
 //!
 //! Invariants: the file system is accessed on a thread that may block, and callers wait only briefly for
 //! it. If changed files cannot be used, for example because they are half-written, the previous value
-//! stays in use; the files are checked again the next time.
+//! stays in use; the files are read again once they change, or after a minute.
 
 use std::fmt;
 use std::fs;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use tokio::task::spawn_blocking;
 use tokio::time::{Duration, timeout};
 
@@ -17,6 +18,9 @@ use crate::error::Result;
 
 /// How long to wait for the file system, which may be remote.
 const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long files that cannot be used are not read again, unless they change.
+const RETRY: Duration = Duration::from_secs(60);
 
 /// Identifies the state of a file: its modification time and its length.
 type Stamp = Option<(Option<SystemTime>, u64)>;
@@ -28,6 +32,8 @@ struct Inner<T> {
     files: Vec<String>,
     build: Box<dyn Fn() -> Result<T> + Send + Sync>,
     value: ArcSwap<(Vec<Stamp>, Arc<T>)>,
+    /// The state that could not be used, and when it was tried. Held while a value is built: one thread does that.
+    failed: Mutex<Option<(Vec<Stamp>, Instant)>>,
 }
 
 impl<T> fmt::Debug for FileBacked<T> {
@@ -43,7 +49,7 @@ impl<T: Send + Sync + 'static> FileBacked<T> {
     /// That of `build`.
     pub fn new(files: Vec<String>, build: impl Fn() -> Result<T> + Send + Sync + 'static) -> Result<Self> {
         let value = ArcSwap::from_pointee((stamps(&files), Arc::new(build()?)));
-        Ok(Self(Arc::new(Inner { files, build: Box::new(build), value })))
+        Ok(Self(Arc::new(Inner { files, build: Box::new(build), value, failed: Mutex::default() })))
     }
 
     /// The current value, after rebuilding it if the files have changed.
@@ -65,12 +71,19 @@ impl<T> Inner<T> {
         if self.value.load().0 == stamps {
             return;
         }
+        // Another thread reads them; this caller has the value before.
+        let Some(mut failed) = self.failed.try_lock() else { return };
+        if failed.as_ref().is_some_and(|(tried, at)| *tried == stamps && at.elapsed() < RETRY) {
+            return;
+        }
         match (self.build)() {
             Ok(value) => {
+                *failed = None;
                 tracing::info!(target: "ottla.connection", files = ?self.files, "the files have changed and were read again");
                 self.value.store(Arc::new((stamps, Arc::new(value))));
             }
             Err(error) => {
+                *failed = Some((stamps, Instant::now()));
                 tracing::warn!(target: "ottla.connection", files = ?self.files, %error, "the files have changed and cannot be used; the contents read before stay in use");
             }
         }

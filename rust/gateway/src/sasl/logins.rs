@@ -146,8 +146,14 @@ impl Logins {
     }
 
     /// How the gateway logs in to a broker for a user, as of now.
-    pub(super) async fn upstream(&self, user: &str) -> Arc<Security> {
-        self.users.current().await.upstream(user).unwrap_or_else(|| Arc::clone(&self.security))
+    ///
+    /// # Errors
+    /// If the user has been removed since: without a section nobody acts as the gateway.
+    pub(super) async fn upstream(&self, user: &str) -> Result<Arc<Security>, Error> {
+        match self.users.current().await.upstream(user) {
+            Some(own) => Ok(own.unwrap_or_else(|| Arc::clone(&self.security))),
+            None => Err(Error::new(Kind::Authentication, "the user is not in the file of users any more")),
+        }
     }
 
     /// The client id of the gateway's own requests.

@@ -39,7 +39,7 @@ impl Upstream {
         user: &str,
         environment: Environment,
     ) -> Result<Self, Error> {
-        let security = logins.upstream(user).await;
+        let security = logins.upstream(user).await?;
         let sasl = connected.sasl_as(&security).await?;
         Ok(Self {
             address: connected.address().to_owned(),
@@ -64,11 +64,13 @@ impl Upstream {
         session: &Session<'_>,
         to_broker: &mut (impl AsyncWrite + Unpin + Send),
     ) -> Result<(), Error> {
-        let security = logins.upstream(user).await;
+        let security = logins.upstream(user).await?;
         let Some(sasl) = &security.sasl else {
             self.due = None;
             return Ok(());
         };
+        // A broker responds in order: to requests that it holds for minutes first.
+        session.wait_for_responses().await;
         let environment = self.environment.clone();
         let within = session.limits.setup;
         let mut channel = InSession { upstream: self, client_id: logins.client_id(), session, to_broker };

@@ -20,6 +20,8 @@ pub(super) struct Login {
     mechanism: String,
     /// The name in the exchange that goes on.
     claimed: Option<String>,
+    /// How many responses of the exchange have come.
+    responses: u32,
     accepted: Option<String>,
 }
 
@@ -33,7 +35,7 @@ impl Login {
     pub(super) fn handshake(&mut self, head: &RequestHead<'_>) {
         self.mechanism =
             decode::<SaslHandshakeRequest>(head).map_or_else(String::new, |request| request.mechanism);
-        self.claimed = None;
+        (self.claimed, self.responses) = (None, 0);
     }
 
     /// The client sends a message of the exchange.
@@ -48,9 +50,12 @@ impl Login {
 
     /// The broker responds to a message of the exchange.
     pub(super) fn responded(&mut self, error_code: i16) {
+        self.responses += 1;
+        // The first response of SCRAM is a challenge.
+        let last = if self.mechanism == "PLAIN" { 1 } else { 2 };
         match error_code {
-            0 if self.claimed.is_some() => self.accepted.clone_from(&self.claimed),
-            0 => {}
+            0 if self.responses < last => {}
+            0 => self.accepted = self.claimed.take().or(self.accepted.take()),
             _ => self.claimed = None,
         }
     }
@@ -99,9 +104,15 @@ mod tests {
         login.claimed = name_in(&login.mechanism, b"\0alice\0secret");
         login.responded(58);
         assert_eq!(login.user(), None);
-        login.claimed = name_in(&login.mechanism, b"\0bob\0secret");
+        (login.claimed, login.responses) = (name_in(&login.mechanism, b"\0bob\0secret"), 0);
         login.responded(0);
         assert_eq!(login.user(), Some("bob"));
+        let mut login = Login { mechanism: "SCRAM-SHA-256".to_owned(), ..Login::default() };
+        login.claimed = name_in(&login.mechanism, b"n,,n=eve,r=nonce");
+        login.responded(0);
+        assert_eq!(login.user(), None);
+        login.responded(0);
+        assert_eq!(login.user(), Some("eve"));
         assert!(!format!("{login:?}").contains("secret"));
     }
 }

@@ -254,13 +254,27 @@ impl<'a> Session<'a> {
     ) -> oneshot::Receiver<Bytes> {
         let (own, response) = oneshot::channel();
         let (since, source) = (std::time::Instant::now(), Source::Own(own));
-        self.in_flight.lock().push(PendingResponse { api, version, correlation_id, since, source });
+        self.in_flight.lock().push(PendingResponse {
+            api,
+            version,
+            correlation_id,
+            since,
+            source,
+            named: None,
+        });
         response
     }
 
     /// Waits until a request may be in flight.
     async fn wait_for_room(&self) {
         while self.in_flight.lock().is_full() {
+            self.room.notified().await;
+        }
+    }
+
+    /// Waits until all requests have their responses. Like all of the session, it ends when nothing moves for long.
+    pub(crate) async fn wait_for_responses(&self) {
+        while !self.in_flight.lock().is_empty() {
             self.room.notified().await;
         }
     }

@@ -86,9 +86,7 @@ fn judge(
         Some(Ruling::Wait) => return Ok(Verdict::Wait),
         Some(Ruling::Answer(frame)) => Some(frame),
     };
-    if let Some(named) = session.status.requested(head, now) {
-        session.events.coordinates(session.status, named);
-    }
+    let named = session.status.requested(head, now).map(Box::new);
     let verdict = if answer.is_some() { Verdict::Discard } else { Verdict::Pass };
     if head.expects_response || answer.is_some() {
         session.in_flight.lock().push(PendingResponse {
@@ -97,6 +95,7 @@ fn judge(
             correlation_id: head.correlation_id,
             since: now,
             source: answer.map_or(Source::Broker, Source::Gateway),
+            named,
         });
     }
     Ok(verdict)

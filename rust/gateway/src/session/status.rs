@@ -136,7 +136,7 @@ impl SessionStatus {
         self.received.load(Ordering::Relaxed).wrapping_add(self.sent.load(Ordering::Relaxed))
     }
 
-    /// Records a request; returns what it names that the broker coordinates, unless an earlier one did.
+    /// Records a request; returns what it names that the broker coordinates.
     pub(crate) fn requested(&self, head: &RequestHead<'_>, now: Instant) -> Option<Coordinated> {
         let mut seen = self.seen.lock();
         let client_id = head.client_id.unwrap_or_default();
@@ -154,13 +154,12 @@ impl SessionStatus {
             _ => {}
         }
         seen.roles.extend(Role::of(head.api));
-        let named = Coordinated::of(head)?;
-        let is_new = seen.coordinated.len() < COORDINATED_MAX && seen.coordinated.insert(named.clone());
-        is_new.then_some(named)
+        Coordinated::of(head)
     }
 
-    /// Records a response: `body` is what follows its correlation id, or the beginning of it.
-    pub(crate) fn responded(&self, pending: &PendingResponse, body: &[u8], now: Instant) {
+    /// Records a response: `body` is what follows its correlation id, or the beginning of it. Returns whether it has an
+    /// error.
+    pub(crate) fn responded(&self, pending: &PendingResponse, body: &[u8], now: Instant) -> bool {
         let mut seen = self.seen.lock();
         let waited = now.saturating_duration_since(pending.since);
         let findings = seen.counts.response(pending.api, pending.version, waited, body);
@@ -171,6 +170,14 @@ impl SessionStatus {
         if pending.api == ApiKey::SaslAuthenticate {
             seen.login.responded(findings.first_error);
         }
+        let is_refused = findings.first_error != 0;
+        if let Some(named) = pending.named.as_deref().filter(|_| !is_refused)
+            && seen.coordinated.len() < COORDINATED_MAX
+            && !seen.coordinated.contains(named)
+        {
+            seen.coordinated.insert(named.clone());
+        }
+        is_refused
     }
 
     /// The broker that the client named; `None` for the bootstrap address.

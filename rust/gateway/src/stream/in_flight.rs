@@ -9,6 +9,8 @@ use bytes::Bytes;
 use ottla_protocol::ApiKey;
 use tokio::sync::oneshot;
 
+use crate::session::Coordinated;
+
 /// Where a response comes from.
 #[derive(Debug)]
 pub(crate) enum Source {
@@ -33,6 +35,8 @@ pub(crate) struct PendingResponse {
     pub(crate) since: Instant,
     /// Where the response comes from.
     pub(crate) source: Source,
+    /// What the request names that the broker coordinates.
+    pub(crate) named: Option<Box<Coordinated>>,
 }
 
 /// The requests that wait for their responses, the oldest first.

@@ -170,12 +170,20 @@ impl ResponseStream {
             }
             return Ok(Begun::Consumed(whole));
         }
-        let begun = match treatment(api, version) {
+        let treatment = treatment(api, version);
+        if treatment == Treatment::Whole && length > GATHERED_MAX {
+            return Err(too_long(api));
+        }
+        // What a response says of itself is in its first bytes, which fit into the buffer.
+        let first = whole.min(EXACT_MAX);
+        if input.len() < first {
+            return Ok(Begun::Wanted(first));
+        }
+        let begun = match treatment {
             Treatment::Pass => {
                 self.state = State::Pass(whole as u64);
                 Begun::Consumed(0)
             }
-            Treatment::Whole if length > GATHERED_MAX => return Err(too_long(api)),
             Treatment::Whole if !is_whole => Begun::Wanted(whole),
             Treatment::Whole => {
                 let response = Bytes::copy_from_slice(&input[LENGTH_PREFIX..whole]);
@@ -202,7 +210,6 @@ impl ResponseStream {
                 self.state = State::Walk { walk: endpoints.walk(), left };
                 Begun::Consumed(PREAMBLE)
             }
-            Treatment::Endpoints(_) if !is_whole => Begun::Wanted(whole),
             Treatment::Endpoints(endpoints) => {
                 rewrite_endpoints(endpoints, body, length, at, output, book)?;
                 Begun::Consumed(whole)

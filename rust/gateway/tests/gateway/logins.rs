@@ -127,12 +127,12 @@ async fn a_changed_file_is_read_again() {
     drop(client(&gateway, &keys("PLAIN", "alice", "another password")).await);
 }
 
-/// The broker's logins last for a second, the client's for another.
+/// The broker's logins last for some seconds, the client's for others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_logins_are_renewed_unnoticed() {
-    let cluster = secured(Some(Duration::from_millis(1000))).await;
+    let cluster = secured(Some(Duration::from_secs(4))).await;
     let file = UsersFile::new(&users("pass"));
-    let gateway = start(&cluster, &file, Some(Duration::from_millis(1500))).await;
+    let gateway = start(&cluster, &file, Some(Duration::from_secs(5))).await;
     let mut producers = Vec::new();
     for (mechanism, user) in [("PLAIN", "alice"), ("SCRAM-SHA-512", "bob")] {
         let (client, _) = client(&gateway, &keys(mechanism, user, "pass")).await;
@@ -148,14 +148,15 @@ async fn both_logins_are_renewed_unnoticed() {
     }
     let before = connections(&gateway);
     let exchanges = cluster.request_count(None, ApiKey::SaslHandshake);
-    while begun.elapsed() < Duration::from_secs(4) {
+    while begun.elapsed() < Duration::from_secs(6) {
         for producer in &producers {
             send(producer).await;
         }
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // The same connections serve all of it.
     assert!(before.iter().all(|id| connections(&gateway).contains(id)), "{before:?}");
-    assert!(cluster.request_count(None, ApiKey::SaslHandshake) > exchanges + 4);
+    assert!(cluster.request_count(None, ApiKey::SaslHandshake) > exchanges + 1);
     let renewed = gateway
         .sessions()
         .iter()

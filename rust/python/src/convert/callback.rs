@@ -17,6 +17,6 @@ pub(crate) fn ended(returned: &Bound<'_, PyAny>) -> PyResult<()> {
     // Or Python warns of it when it is dropped.
     returned.call_method0("close")?;
     Err(PyTypeError::new_err(
-        "the callback is a coroutine function, which did not run: pass a plain function, or use the asyncio class",
+        "the callback is a coroutine function, which did not run: pass a plain function",
     ))
 }

@@ -35,7 +35,7 @@ impl NoObject {
     }
 
     #[cold]
-    pub(super) fn within(mut self, part: impl FnOnce() -> String) -> Self {
+    pub(crate) fn within(mut self, part: impl FnOnce() -> String) -> Self {
         if let Cause::Value { path, .. } = &mut *self.0 {
             path.push(part());
         }

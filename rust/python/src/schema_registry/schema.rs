@@ -7,7 +7,7 @@ use ottla_client::schema_registry::{
 };
 use ottla_schema::{SchemaId, SchemaType};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyMapping};
+use pyo3::types::{PyDict, PyInt, PyList, PyMapping, PyTuple};
 
 use crate::convert::errors;
 use crate::convert::mapping;
@@ -120,6 +120,8 @@ fn check_integers(value: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResu
     if let Ok(values) = value.cast::<PyDict>() {
         values.iter().try_for_each(|(key, value)| inside(&value, format!("{place}.{key}")))
     } else if let Ok(values) = value.cast::<PyList>() {
+        values.iter().enumerate().try_for_each(|(n, value)| inside(&value, format!("{place}[{n}]")))
+    } else if let Ok(values) = value.cast::<PyTuple>() {
         values.iter().enumerate().try_for_each(|(n, value)| inside(&value, format!("{place}[{n}]")))
     } else if value.is_instance_of::<PyInt>()
         && value.extract::<i64>().is_err()

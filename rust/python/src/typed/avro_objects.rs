@@ -2,16 +2,19 @@
 //!
 //! Invariant: they are those of columns: records and maps are dicts, and a union of several types a dict of its member.
 
+use std::fmt::Display;
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use ottla_client::typed::{FieldValue, TypedColumn};
 use ottla_schema::{AvroObjects, ObjectBuilder, ObjectSource};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::column_format::field_value;
+use super::field_value::field_value;
+use crate::convert::arrow_builder::Path;
 use crate::convert::no_object::NoObject;
 use crate::convert::{arrow_builder, arrow_value};
 
@@ -44,6 +47,10 @@ impl<'py> ObjectBuilder for Builder<'py> {
     fn malformed(&self, reason: String) -> NoObject {
         NoObject::new(reason)
     }
+
+    fn within(&self, error: NoObject, place: &dyn Display) -> NoObject {
+        error.within(|| format!(".{place}"))
+    }
 }
 
 struct Value<'py>(Bound<'py, PyAny>);
@@ -55,33 +62,33 @@ impl<'py> ObjectSource for Value<'py> {
         self.0.is_none()
     }
 
-    fn column(&self, data_type: &DataType) -> PyResult<ArrayRef> {
-        arrow_builder::array(self.0.py(), data_type, &self.0)
+    fn column(&self, data_type: &DataType, place: &dyn Display) -> PyResult<ArrayRef> {
+        arrow_builder::array_at(self.0.py(), data_type, &self.0, Path::Root(&place))
     }
 
-    fn items(&self) -> PyResult<Vec<Self>> {
-        self.0.try_iter()?.map(|item| item.map(Self)).collect()
+    fn items(&self, place: &dyn Display) -> PyResult<Vec<Self>> {
+        Ok(arrow_builder::items(&self.0, Path::Root(&place))?.into_iter().map(Self).collect())
     }
 
-    fn entries(&self) -> PyResult<Vec<(String, Self)>> {
-        let dict = self.0.cast::<PyDict>()?;
-        dict.iter().map(|(key, value)| Ok((key.extract()?, Self(value)))).collect()
+    fn entries(&self, place: &dyn Display) -> PyResult<Vec<(String, Self)>> {
+        let entries = arrow_builder::entries(&self.0, Path::Root(&place))?.into_iter();
+        Ok(entries.map(|(key, value)| (key, Self(value))).collect())
     }
 
-    fn field(&self, name: &str) -> PyResult<Self> {
-        let value = self.0.cast::<PyDict>()?.get_item(name)?;
-        Ok(Self(value.unwrap_or_else(|| self.0.py().None().into_bound(self.0.py()))))
+    fn fields(&self, names: &[Arc<str>], place: &dyn Display) -> PyResult<Vec<Option<Self>>> {
+        let fields = arrow_builder::fields(&self.0, names, Path::Root(&place))?.into_iter();
+        Ok(fields.map(|field| field.map(Self)).collect())
     }
 
-    fn unfit(&self, reason: String) -> PyErr {
-        PyValueError::new_err(reason)
+    fn unfit(reason: String, place: &dyn Display) -> PyErr {
+        arrow_builder::unfit(Path::Root(&place), reason)
     }
 }
 
 /// Returns the payload of a value.
 pub(super) fn payload(objects: &AvroObjects, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let mut payload = Vec::new();
-    objects.encode(&Value(value.clone()), &mut payload)?;
+    objects.encode(Value(value.clone()), &mut payload)?;
     Ok(payload)
 }
 

@@ -8,7 +8,7 @@ use ottla_client::typed::PayloadValidator;
 use ottla_client::{Error, Kind, Result};
 use ottla_schema::{RegisteredSchema, SchemaReference};
 use parking_lot::Mutex;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -49,7 +49,7 @@ impl JsonValidation {
         let documents: Vec<Document<'_>> = std::iter::once(document("", schema))
             .chain(references.iter().map(|reference| document(&reference.name, &reference.schema)))
             .collect();
-        let made = self.make.bind(py).call1((documents,))?;
+        let made = uninterrupted(py, || self.make.bind(py).call1((documents.clone(),)))?;
         let mut compiled = self.compiled.lock();
         let forgotten = match compiled.len() {
             MAX_COMPILED.. => std::mem::take(&mut *compiled),
@@ -69,14 +69,29 @@ impl PayloadValidator for JsonValidation {
             if payloads.is_empty() {
                 return Ok(Vec::new());
             }
-            let found = PyList::new(py, payloads.iter().map(|payload| PyBytes::new(py, payload)))
-                .and_then(|payloads| validator.call_method1("failures", (payloads,)))
-                .and_then(|found| found.extract());
+            let payloads = PyList::new(py, payloads.iter().map(|payload| PyBytes::new(py, payload)));
+            let found = payloads.and_then(|payloads| {
+                uninterrupted(py, || validator.call_method1("failures", (&payloads,)))
+                    .and_then(|found| found.extract())
+            });
             found.map_err(|error| {
                 Error::new(Kind::Internal, format!("JSON Schema validation failed: {}", error.value(py)))
             })
         });
         validated.unwrap_or_else(|| Err(Error::new(Kind::Closed, "the interpreter is exiting")))
+    }
+}
+
+/// Calls Python again after Ctrl-C on the thread that polls. No error of the core can carry it, so the work is finished,
+/// and the application gets it with the next step of its own code.
+fn uninterrupted<T>(py: Python<'_>, call: impl Fn() -> PyResult<T>) -> PyResult<T> {
+    match call() {
+        Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+            let returned = call();
+            py.import("_thread")?.call_method0("interrupt_main")?;
+            returned
+        }
+        returned => returned,
     }
 }
 

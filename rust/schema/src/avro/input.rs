@@ -1,35 +1,35 @@
 //! Reads the bytes of a payload, and counts the bytes that its columns take.
 //!
-//! Invariants: a length or count that exceeds the unread bytes is an error. Values of records within themselves are read
-//! to a bounded depth, since each level takes a part of the stack.
+//! Invariant: a length or count that exceeds the unread bytes is an error.
 
 use super::fault::Fault;
+use super::skip_plan::RecursiveSkips;
 use crate::budget::RowBudget;
-
-/// The levels of values in one another, of records within themselves: 100 of them with what is between them.
-pub(super) const MAX_LEVELS: usize = 500;
 
 pub(super) struct Input<'a> {
     rest: &'a [u8],
     budget: RowBudget,
-    levels: usize,
+    /// How records within themselves are skipped.
+    skips: Option<&'a RecursiveSkips>,
 }
 
 impl<'a> Input<'a> {
     pub(super) fn new(payload: &'a [u8], budget: RowBudget) -> Self {
-        Self { rest: payload, budget, levels: MAX_LEVELS }
+        Self { rest: payload, budget, skips: None }
     }
 
-    /// Reads a value that is some levels deeper.
-    pub(super) fn deeper<T, E: From<Fault>>(
-        &mut self,
-        levels: usize,
-        read: impl FnOnce(&mut Self) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.levels = self.levels.checked_sub(levels).ok_or(Fault::Nested)?;
-        let value = read(self);
-        self.levels += levels;
-        value
+    /// The payload may have records within themselves, which the reader does not.
+    pub(super) fn with_skips(self, skips: &'a RecursiveSkips) -> Self {
+        Self { skips: Some(skips), ..self }
+    }
+
+    pub(super) fn skips(&self) -> Option<&'a RecursiveSkips> {
+        self.skips
+    }
+
+    /// Reads other bytes, such as a default, within the same budget, and returns those that were not read.
+    pub(super) fn replace(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        std::mem::replace(&mut self.rest, bytes)
     }
 
     /// Reads other bytes, such as a default, within the same budget.
@@ -38,7 +38,7 @@ impl<'a> Input<'a> {
         bytes: &[u8],
         read: impl FnOnce(&mut Input<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let mut inner = Input { rest: bytes, budget: self.budget, levels: self.levels };
+        let mut inner = Input { rest: bytes, budget: self.budget, skips: self.skips };
         let value = read(&mut inner)?;
         self.budget = inner.budget;
         Ok(value)

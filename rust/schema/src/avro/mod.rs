@@ -4,7 +4,7 @@
 //!   referenced schemas; `logical_type` keeps the logical types that have columns.
 //! - `project` removes the fields that the column does not have; `column_type` is the column's type.
 //! - `resolve`, with `default_value` and `aliases`, compiles a writer's and the reader's schema to a tree of steps
-//!   (`step`, `skip`).
+//!   (`step`, `skip_plan`, `skip`).
 //! - `payload_decoder` runs the steps (`walk`) over the bytes of each payload (`input`) and appends to `column`s.
 //! - `encoder` writes payloads from columns (`output`).
 //! - `recursive` reads and writes values of records within themselves, which have no columns, for objects.
@@ -12,9 +12,9 @@
 //! The decoder accepts and refuses the same data as Avro's own Java library, with these intended differences. A test
 //! has the same list:
 //!
-//! - A schema is refused if it is recursive and its values are columns, or if an array's items take no bytes; a reader's schema also if it
-//!   has a record without fields, a fixed type of no bytes, or a value that can only be null. Arrow has no such
-//!   types, or such counts are unbounded.
+//! - A schema is refused if an array's items take no bytes; a reader's schema also if it is recursive and its values are
+//!   columns, or if it has a record without fields, a fixed type of no bytes, or a value that can only be null. Arrow
+//!   has no such types, or such counts are unbounded.
 //! - A row is refused if bytes are left after its value, if a text is not UTF-8, if a boolean is neither 0 nor 1,
 //!   or if a number has more bits than its type: the payload is not of that schema.
 //! - A row is refused if a decimal has more digits than its precision, or none at all, or if a duration has more
@@ -54,6 +54,7 @@ mod recursive;
 mod resolve;
 mod schema;
 mod skip;
+mod skip_plan;
 mod step;
 mod walk;
 
@@ -139,14 +140,13 @@ fn writer_of(
     schema: &RegisteredSchema,
     reader: &Schema,
     aliases: &Aliases,
-    recursive: Recursive,
     limits: &SchemaLimits,
 ) -> Result<Schema, SchemaError> {
-    let writer = parse::parse_writer(schema, &Aliases::default(), recursive, limits)?;
+    let writer = parse::parse_writer(schema, &Aliases::default(), limits)?;
     // Within one schema, an alias may also be the name of another field.
     match aliases.is_empty() || writer.is_same(reader) {
         true => Ok(writer),
-        false => parse::parse_writer(schema, aliases, recursive, limits),
+        false => parse::parse_writer(schema, aliases, limits),
     }
 }
 
@@ -160,8 +160,9 @@ impl ReaderSchema for AvroReader {
     }
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
-        let writer = writer_of(schema, &self.whole, &self.aliases, Recursive::Refused, &self.limits)?;
-        let step = resolve::resolve(&writer, &self.schema, &self.limits)?.step;
-        Ok(Box::new(AvroPayloadDecoder::new(step, self.data_type.clone(), self.is_nullable)))
+        // What is recursive is not in the reader's schema, and skipped.
+        let writer = writer_of(schema, &self.whole, &self.aliases, &self.limits)?;
+        let resolved = resolve::resolve(&writer, &self.schema, &self.limits)?;
+        Ok(Box::new(AvroPayloadDecoder::new(resolved, self.data_type.clone(), self.is_nullable)))
     }
 }

@@ -19,7 +19,7 @@ use crate::limits::SchemaLimits;
 use crate::registered_schema::RegisteredSchema;
 use crate::shape::{RECURSIVE, Shape, check_level};
 
-/// Whether a record may contain itself.
+/// Whether a record of a reader's schema may contain itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Recursive {
     Allowed,
@@ -37,14 +37,14 @@ pub(super) fn parse_reader(
     Ok((schema, pass.aliases))
 }
 
-/// Parses a writer's schema. Its types and fields get the reader's names.
+/// Parses a writer's schema. Its types and fields get the reader's names. A record may contain itself, since the reader
+/// may skip it.
 pub(super) fn parse_writer(
     schema: &RegisteredSchema,
     reader: &Aliases,
-    recursive: Recursive,
     limits: &SchemaLimits,
 ) -> Result<Schema, SchemaError> {
-    Pass::new(Definitions::of(schema)?, Some(reader), recursive, limits).root(schema)
+    Pass::new(Definitions::of(schema)?, Some(reader), Recursive::Allowed, limits).root(schema)
 }
 
 type Parsed = Result<(Schema, Shape), SchemaError>;

@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, DataType};
 use super::column::Column;
 use super::fault::Fault;
 use super::input::Input;
-use super::step::Step;
+use super::resolve::Resolved;
 use crate::budget::Budget;
 use crate::payloads::{
     BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
@@ -22,7 +22,7 @@ const MIN_ROWS: usize = 64;
 /// The decoder of one writer's schema.
 #[derive(Debug)]
 pub(super) struct AvroPayloadDecoder {
-    step: Step,
+    resolved: Resolved,
     data_type: DataType,
     /// Whether the reader's values may be null.
     is_nullable: bool,
@@ -31,8 +31,8 @@ pub(super) struct AvroPayloadDecoder {
 }
 
 impl AvroPayloadDecoder {
-    pub(super) fn new(step: Step, data_type: DataType, is_nullable: bool) -> Self {
-        Self { step, data_type, is_nullable, expected_rows: usize::MAX }
+    pub(super) fn new(resolved: Resolved, data_type: DataType, is_nullable: bool) -> Self {
+        Self { resolved, data_type, is_nullable, expected_rows: usize::MAX }
     }
 
     /// Decodes a payload. Returns the column bytes that it takes.
@@ -45,9 +45,10 @@ impl AvroPayloadDecoder {
         if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
             return Err(Fault::HeaderRest);
         }
-        let mut input = Input::new(payload.bytes, budget.row(payload.bytes));
+        let input = Input::new(payload.bytes, budget.row(payload.bytes));
+        let mut input = input.with_skips(&self.resolved.skips);
         input.spend(column.width)?;
-        self.step.run(column, &mut input)?;
+        self.resolved.step.run(column, &mut input)?;
         if input.is_empty() { Ok(input.spent()) } else { Err(Fault::Rest) }
     }
 }

@@ -1,135 +1,91 @@
 //! Skips values that the reader does not have.
 //!
 //! Invariant: no array item takes zero bytes, so the payload bounds the work. Values of records within themselves have a
-//! limit of levels.
-
-use std::collections::HashMap;
-use std::sync::Arc;
+//! limit of levels, and those that are open are on the heap, since the thread of a consumer may have a small stack.
 
 use super::fault::Fault;
 use super::input::Input;
-use super::schema::{Kind, Record, Schema};
-
-#[derive(Debug)]
-pub(super) enum Skip {
-    /// A fixed number of bytes.
-    Bytes(usize),
-    Int,
-    Long,
-    /// A length and that many bytes.
-    Lengthed,
-    Array(Box<Self>),
-    Map(Box<Self>),
-    Union(Vec<Self>),
-    Record(Vec<Self>),
-    /// A record within itself: its index.
-    Recursive(usize),
-}
-
-/// How records within themselves are skipped.
-#[derive(Debug, Default)]
-pub(super) struct RecursiveSkips {
-    /// The indexes of records, by address.
-    indexes: HashMap<usize, usize>,
-    /// Each with the levels that it takes.
-    skips: Vec<(usize, Skip)>,
-}
+use super::recursive::MAX_LEVELS;
+use super::skip_plan::{RecursiveSkips, Skip};
 
 impl Skip {
-    pub(super) fn over(schema: &Schema, recursive: &mut RecursiveSkips) -> Self {
-        match &schema.kind {
-            Kind::Null => Self::Bytes(0),
-            Kind::Boolean => Self::Bytes(1),
-            Kind::Float => Self::Bytes(4),
-            Kind::Double => Self::Bytes(8),
-            Kind::Fixed(fixed) => Self::Bytes(fixed.size),
-            Kind::Int | Kind::Enum(_) => Self::Int,
-            Kind::Long => Self::Long,
-            Kind::Bytes | Kind::String => Self::Lengthed,
-            Kind::Array(items) => Self::Array(Box::new(Self::over(items, recursive))),
-            Kind::Map(values) => Self::Map(Box::new(Self::over(values, recursive))),
-            Kind::Union(branches) => {
-                Self::Union(branches.iter().map(|branch| Self::over(branch, recursive)).collect())
-            }
-            Kind::Record(record) => Self::over_record(record, recursive),
-            Kind::Recursive(of) => match of.record() {
-                Some(record) => Self::Recursive(recursive.index(&record)),
-                None => Self::Bytes(usize::MAX),
-            },
-        }
-    }
-
-    fn over_record(record: &Record, recursive: &mut RecursiveSkips) -> Self {
-        Self::Record(record.fields.iter().map(|field| Self::over(&field.schema, recursive)).collect())
-    }
-
-    /// The number of levels.
-    fn levels(&self) -> usize {
-        1 + match self {
-            Self::Array(inner) | Self::Map(inner) => inner.levels(),
-            Self::Union(parts) | Self::Record(parts) => parts.iter().map(Self::levels).max().unwrap_or(0),
-            Self::Bytes(_) | Self::Int | Self::Long | Self::Lengthed | Self::Recursive(_) => 0,
-        }
-    }
-
-    /// The number of steps.
-    pub(super) fn size(&self) -> usize {
-        1 + match self {
-            Self::Array(inner) | Self::Map(inner) => inner.size(),
-            Self::Union(parts) | Self::Record(parts) => parts.iter().map(Self::size).sum(),
-            Self::Bytes(_) | Self::Int | Self::Long | Self::Lengthed | Self::Recursive(_) => 0,
-        }
-    }
-
-    pub(super) fn run(&self, input: &mut Input<'_>, recursive: &RecursiveSkips) -> Result<(), Fault> {
-        match self {
-            Self::Bytes(count) => input.take(*count).map(|_| ()),
-            Self::Int => input.int().map(|_| ()),
-            Self::Long => input.long().map(|_| ()),
-            Self::Lengthed => input.bytes().map(|_| ()),
-            Self::Array(items) => loop {
-                match input.skip_blocks()? {
-                    0 => return Ok(()),
-                    count => (0..count).try_for_each(|_| items.run(input, recursive))?,
+    pub(super) fn run(&self, input: &mut Input<'_>) -> Result<(), Fault> {
+        let skips = input.skips();
+        let Some(first) = self.begin(input, skips)? else { return Ok(()) };
+        let mut open = vec![first];
+        while let Some(value) = open.last_mut() {
+            match value.next(input)? {
+                Some(skip) => {
+                    if let Some(value) = skip.begin(input, skips)? {
+                        if open.len() == MAX_LEVELS {
+                            return Err(Fault::Nested);
+                        }
+                        open.push(value);
+                    }
                 }
-            },
-            Self::Map(values) => loop {
-                match input.skip_blocks()? {
-                    0 => return Ok(()),
-                    count => (0..count).try_for_each(|_| {
-                        input.bytes()?;
-                        values.run(input, recursive)
-                    })?,
+                None => {
+                    open.pop();
                 }
-            },
-            Self::Union(branches) => {
-                let number = input.long()?;
-                let branch = usize::try_from(number).ok().and_then(|number| branches.get(number));
-                branch.ok_or(Fault::Branch(number))?.run(input, recursive)
             }
-            Self::Record(fields) => fields.iter().try_for_each(|field| field.run(input, recursive)),
-            Self::Recursive(index) => {
-                let (levels, skip) = recursive.skips.get(*index).ok_or(Fault::Internal)?;
-                input.deeper(*levels, |input| skip.run(input, recursive))
+        }
+        Ok(())
+    }
+
+    /// Skips a value without others in it, or begins one.
+    fn begin<'a>(
+        &'a self,
+        input: &mut Input<'_>,
+        skips: Option<&'a RecursiveSkips>,
+    ) -> Result<Option<Open<'a>>, Fault> {
+        let mut skip = self;
+        loop {
+            match skip {
+                Self::Bytes(count) => return input.take(*count).map(|_| None),
+                Self::Int => return input.int().map(|_| None),
+                Self::Long => return input.long().map(|_| None),
+                Self::Lengthed => return input.bytes().map(|_| None),
+                Self::Array(items) => return Ok(Some(Open::Blocks { items, has_keys: false, left: 0 })),
+                Self::Map(items) => return Ok(Some(Open::Blocks { items, has_keys: true, left: 0 })),
+                Self::Record(fields) => return Ok(Some(Open::Record(fields.iter()))),
+                Self::Union(branches) => {
+                    let number = input.long()?;
+                    let branch = usize::try_from(number).ok().and_then(|number| branches.get(number));
+                    skip = branch.ok_or(Fault::Branch(number))?;
+                }
+                Self::Recursive(index) => {
+                    let skips = skips.ok_or(Fault::Internal)?;
+                    skip = skips.get(*index).ok_or(Fault::Internal)?;
+                }
             }
         }
     }
 }
 
-impl RecursiveSkips {
-    /// Returns the index of a record, which is compiled once.
-    fn index(&mut self, record: &Arc<Record>) -> usize {
-        let address = Arc::as_ptr(record).addr();
-        if let Some(index) = self.indexes.get(&address) {
-            return *index;
+/// A value that was begun.
+enum Open<'a> {
+    /// The fields to come.
+    Record(std::slice::Iter<'a, Skip>),
+    /// An array, or a map, whose items have keys; `left` items of the block are to be skipped.
+    Blocks { items: &'a Skip, has_keys: bool, left: usize },
+}
+
+impl<'a> Open<'a> {
+    fn next(&mut self, input: &mut Input<'_>) -> Result<Option<&'a Skip>, Fault> {
+        match self {
+            Self::Record(fields) => Ok(fields.next()),
+            Self::Blocks { items, has_keys, left } => {
+                if *left == 0 {
+                    *left = input.skip_blocks()?;
+                    if *left == 0 {
+                        return Ok(None);
+                    }
+                }
+                *left -= 1;
+                if *has_keys {
+                    input.bytes()?;
+                }
+                Ok(Some(items))
+            }
         }
-        let index = self.skips.len();
-        self.indexes.insert(address, index);
-        self.skips.push((1, Skip::Int));
-        let skip = Skip::over_record(record, self);
-        if let Some(place) = self.skips.get_mut(index) {
-            *place = (skip.levels(), skip);
-        }
-        index
     }
 }

@@ -10,7 +10,6 @@ use arrow_schema::TimeUnit;
 use super::column::{Column, OFFSET_BYTES, Values};
 use super::fault::Fault;
 use super::input::Input;
-use super::skip::RecursiveSkips;
 use super::step::{FieldStep, RecordStep, Step};
 use crate::source::is_time_of_day;
 
@@ -70,7 +69,7 @@ impl Step {
                 }
             }
             (Self::NoMember(skip), Values::Struct(columns)) => {
-                skip.run(input, &RecursiveSkips::default())?;
+                skip.run(input)?;
                 columns.iter_mut().try_for_each(Column::append_missing)?;
             }
             (Self::Union(branches), _) => {
@@ -93,7 +92,7 @@ fn run_record(record: &RecordStep, columns: &mut [Column], input: &mut Input<'_>
             FieldStep::Read(number, step) => {
                 step.run(columns.get_mut(*number).ok_or(Fault::Internal)?, input)?;
             }
-            FieldStep::Skip(skip) => skip.run(input, &RecursiveSkips::default())?,
+            FieldStep::Skip(skip) => skip.run(input)?,
         }
     }
     for (number, default) in &record.defaults {

@@ -157,7 +157,7 @@ fn members<'py>(fields: &Fields, dict: &Bound<'py, PyDict>, path: Path<'_>) -> P
     for (key, value) in dict {
         let name: String = key.extract()?;
         let value = match fields.find(&name) {
-            Some((_, field)) => object(field.data_type(), &value, Path(Some((&path, &name))))?,
+            Some((_, field)) => object(field.data_type(), &value, Path::Field(&path, &name))?,
             None => value,
         };
         converted.set_item(key, value)?;
@@ -219,7 +219,7 @@ fn map<'py>(entries: &FieldRef, value: &Object<'py>, path: Path<'_>) -> PyResult
         if converted.contains(&key)? {
             return Err(unfit(path, format_args!("the key {name:?} occurs twice")));
         }
-        converted.set_item(key, object(value_field.data_type(), &value, Path(Some((&path, &name))))?)?;
+        converted.set_item(key, object(value_field.data_type(), &value, Path::Field(&path, &name))?)?;
     }
     converted.into_bound_py_any(py)
 }

@@ -1,13 +1,14 @@
 //! Arrow arrays of plain Python objects: the counterpart of `arrow_value`.
 //!
 //! - `numbers`: numbers and decimals. `times`: the classes of `datetime`. `nested`: structs, lists and maps.
-//! - `json`: values of JSON as such objects.
+//! - `json`: values of JSON as such objects. `parts`: the values in an object.
 //!
 //! Invariant: an object becomes exactly the value that its type can hold, or an error that names the field.
 
 mod json;
 mod nested;
 mod numbers;
+mod parts;
 mod times;
 
 use std::fmt;
@@ -23,24 +24,35 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBool;
 
 pub(crate) use self::json::is_text_in_json;
+pub(crate) use self::parts::{entries, fields, items};
 
 /// The values of a column; `None` is null.
 type Values<'py> = [Option<Bound<'py, PyAny>>];
 
-/// The name of a nested field, by the names that lead to it.
+/// Where a value is, by the names that lead to it.
 #[derive(Clone, Copy)]
-struct Path<'a>(Option<(&'a Path<'a>, &'a str)>);
+pub(crate) enum Path<'a> {
+    /// The place of the whole value in another one, such as `items[2]`; or empty.
+    Root(&'a dyn fmt::Display),
+    Field(&'a Path<'a>, &'a str),
+}
 
 impl Path<'_> {
-    const ROOT: Path<'static> = Path(None);
+    const ROOT: Path<'static> = Path::Root(&"");
 }
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            None => f.write_str("the value"),
-            Some((Path(None), name)) => write!(f, "field {name}"),
-            Some((parent, name)) => write!(f, "{parent}.{name}"),
+        match self {
+            Self::Root(place) => match place.to_string() {
+                place if place.is_empty() => f.write_str("the value"),
+                place => write!(f, "field {place}"),
+            },
+            Self::Field(Path::Root(place), name) => match place.to_string() {
+                place if place.is_empty() => write!(f, "field {name}"),
+                place => write!(f, "field {place}.{name}"),
+            },
+            Self::Field(parent, name) => write!(f, "{parent}.{name}"),
         }
     }
 }
@@ -51,8 +63,18 @@ pub(crate) fn array<'py>(
     data_type: &DataType,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<ArrayRef> {
+    array_at(py, data_type, value, Path::ROOT)
+}
+
+/// Returns an array with one row, of a value at a place.
+pub(crate) fn array_at<'py>(
+    py: Python<'py>,
+    data_type: &DataType,
+    value: &Bound<'py, PyAny>,
+    path: Path<'_>,
+) -> PyResult<ArrayRef> {
     let value = (!value.is_none()).then(|| value.clone());
-    column(py, data_type, &[value], Path::ROOT)
+    column(py, data_type, &[value], path)
 }
 
 /// Returns an array with one row, of a value of JSON in the form in which `ottla consume` prints it.
@@ -71,7 +93,7 @@ fn expected(path: Path<'_>, what: impl fmt::Display, value: &Bound<'_, PyAny>) -
 }
 
 /// The error for a value that does not fit.
-fn unfit(path: Path<'_>, why: impl fmt::Display) -> PyErr {
+pub(crate) fn unfit(path: Path<'_>, why: impl fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{path}: {why}"))
 }
 

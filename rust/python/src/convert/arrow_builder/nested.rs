@@ -11,8 +11,9 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+use pyo3::types::PyDict;
 
+use super::parts::{as_dict, check_keys, items_of};
 use super::{Path, Values, column, expected, unfit};
 
 fn nulls(values: &Values<'_>) -> Option<NullBuffer> {
@@ -38,7 +39,7 @@ pub(super) fn structs<'py>(
     });
     let rows: Vec<Option<Bound<'py, PyDict>>> = rows.collect::<PyResult<_>>()?;
     for row in rows.iter().flatten() {
-        check_keys(fields, row, path)?;
+        check_keys(fields.iter().map(|field| field.name().as_str()), row, path)?;
     }
     let is_empty = rows.iter().flatten().next().is_none();
     let (mut present, mut columns): (Vec<FieldRef>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
@@ -56,7 +57,7 @@ pub(super) fn structs<'py>(
         if !is_present && !is_empty {
             continue;
         }
-        let cells = column(py, field.data_type(), &cells, Path(Some((&path, field.name()))))?;
+        let cells = column(py, field.data_type(), &cells, Path::Field(&path, field.name()))?;
         // Whether null is allowed is the encoder's to say.
         let field = Field::new(field.name(), cells.data_type().clone(), true);
         present.push(Arc::new(field.with_metadata(Default::default())));
@@ -64,32 +65,6 @@ pub(super) fn structs<'py>(
     }
     let array = StructArray::try_new_with_length(present.into(), columns, nulls(values), values.len());
     Ok(Arc::new(array.map_err(|error| unfit(path, error))?))
-}
-
-/// A dict of the keys and values of a mapping.
-fn as_dict<'py>(py: Python<'py>, value: &Bound<'py, PyAny>, path: Path<'_>) -> PyResult<Bound<'py, PyDict>> {
-    if let Ok(dict) = value.cast::<PyDict>() {
-        return Ok(dict.clone());
-    }
-    let mapping = value.cast::<PyMapping>().map_err(|_| expected(path, "a dict", value))?;
-    let dict = PyDict::new(py);
-    dict.update(mapping)?;
-    Ok(dict)
-}
-
-fn check_keys(fields: &Fields, row: &Bound<'_, PyDict>, path: Path<'_>) -> PyResult<()> {
-    for key in row.keys() {
-        let name = key.extract::<String>().map_err(|_| expected(path, "keys of type str", &key))?;
-        if fields.find(&name).is_none() {
-            let known: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-            let known = known.join(", ");
-            return Err(unfit(
-                path,
-                format_args!("the schema has no field {name:?}: its fields are {known}"),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The dict of a union's value, which may be one already: `{"member1": value}`.
@@ -126,12 +101,7 @@ pub(super) fn lists<'py, O: OffsetSizeTrait>(
     for value in values {
         let before = items.len();
         if let Some(value) = value {
-            let is_text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
-            if is_text || value.cast::<PyMapping>().is_ok() {
-                return Err(expected(path, "a list", value));
-            }
-            let iterator = value.try_iter().map_err(|_| expected(path, "a list", value))?;
-            for item in iterator {
+            for item in items_of(value, path)? {
                 let item = item?;
                 items.push((!item.is_none()).then_some(item));
             }
@@ -167,8 +137,8 @@ pub(super) fn maps<'py>(
         }
         lengths.push(keys.len() - before);
     }
-    let keys = column(py, key.data_type(), &keys, Path(Some((&path, "key"))))?;
-    let items = column(py, item.data_type(), &items, Path(Some((&path, "value"))))?;
+    let keys = column(py, key.data_type(), &keys, Path::Field(&path, "key"))?;
+    let items = column(py, item.data_type(), &items, Path::Field(&path, "value"))?;
     let fields: Fields = vec![
         Field::new(key.name(), keys.data_type().clone(), false),
         Field::new(item.name(), items.data_type().clone(), true),

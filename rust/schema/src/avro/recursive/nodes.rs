@@ -3,12 +3,13 @@
 //! Invariant: each record is compiled once, and refers to others by their indexes.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::DataType;
 
 use crate::avro::column::Column;
 use crate::avro::column_type::{column_type, member_name};
+use crate::avro::default_value::encode_field;
 use crate::avro::encoder::{ROOT, WriteStep, compile};
 use crate::avro::resolve::resolve;
 use crate::avro::schema::{Kind, Record, Schema};
@@ -24,15 +25,16 @@ pub(super) enum Node {
     Record(usize),
     Array(Box<Self>),
     Map(Box<Self>),
-    Union(Vec<Branch>),
+    Union(Union),
 }
 
-/// A branch of a union.
+/// A union of which a member is recursive.
 #[derive(Debug)]
-pub(super) enum Branch {
-    Null,
-    /// A value, with the name of its member if there are several.
-    Value(Option<String>, Node),
+pub(super) struct Union {
+    /// `None` for null.
+    pub(super) branches: Vec<Option<Node>>,
+    /// The names of the members, which are not null, if there are several; or none.
+    pub(super) members: Vec<Arc<str>>,
 }
 
 /// A type without recursion.
@@ -40,17 +42,38 @@ pub(super) enum Branch {
 pub(super) struct Leaf {
     pub(super) data_type: DataType,
     pub(super) is_nullable: bool,
+    /// The records, arrays and maps within one another.
+    pub(super) levels: usize,
     pub(super) read: Step,
     pub(super) write: WriteStep,
 }
 
-/// The fields of a record.
-pub(super) type Fields = Vec<(Arc<str>, Node)>;
+/// A record that is recursive, or has one that is.
+#[derive(Debug)]
+pub(super) struct Fields {
+    record: Arc<Record>,
+    pub(super) names: Vec<Arc<str>>,
+    pub(super) nodes: Vec<Node>,
+    /// The encoded defaults, or what is wrong with them, once they are needed.
+    defaults: Vec<OnceLock<Result<Vec<u8>, String>>>,
+    default_bytes: usize,
+}
+
+impl Fields {
+    /// The encoded default of a field; `None` if it has none.
+    pub(super) fn default(&self, number: usize) -> Option<&Result<Vec<u8>, String>> {
+        let field = self.record.fields.get(number).filter(|field| field.default.is_some())?;
+        Some(self.defaults.get(number)?.get_or_init(|| {
+            let encoded = encode_field(&self.record.name.0, field, self.default_bytes);
+            encoded.map_err(|error| error.to_string())
+        }))
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Compiler<'a> {
     pub(super) limits: &'a SchemaLimits,
-    pub(super) records: Vec<Fields>,
+    pub(super) records: Vec<Option<Fields>>,
     /// By address: the index of a record, or `None` if there is no recursion in it.
     known: HashMap<usize, Option<usize>>,
 }
@@ -81,7 +104,7 @@ impl<'a> Compiler<'a> {
             return Ok(*known);
         }
         let index = self.records.len();
-        self.records.push(Vec::new());
+        self.records.push(None);
         self.known.insert(address, Some(index));
         let nodes: Vec<_> =
             record.fields.iter().map(|field| self.node(&field.schema)).collect::<Result<_, _>>()?;
@@ -89,13 +112,17 @@ impl<'a> Compiler<'a> {
             self.known.insert(address, None);
             return Ok(None);
         }
-        let fields = record.fields.iter().zip(nodes).map(|(field, node)| {
-            let node = node.map_or_else(|| self.leaf(&field.schema), Ok)?;
-            Ok((Arc::clone(&field.name), node))
-        });
-        let fields = fields.collect::<Result<_, SchemaError>>()?;
+        let nodes = record.fields.iter().zip(nodes);
+        let nodes = nodes.map(|(field, node)| node.map_or_else(|| self.leaf(&field.schema), Ok));
+        let fields = Fields {
+            names: record.fields.iter().map(|field| Arc::clone(&field.name)).collect(),
+            nodes: nodes.collect::<Result<_, SchemaError>>()?,
+            defaults: record.fields.iter().map(|_| OnceLock::new()).collect(),
+            default_bytes: self.limits.default_bytes,
+            record: Arc::clone(record),
+        };
         if let Some(place) = self.records.get_mut(index) {
-            *place = fields;
+            *place = Some(fields);
         }
         Ok(Some(index))
     }
@@ -105,18 +132,14 @@ impl<'a> Compiler<'a> {
         if nodes.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let has_members = branches.iter().filter(|branch| !branch.is_null()).count() > 1;
-        let mut number = 0;
-        let made = branches.iter().zip(nodes).map(|(branch, node)| {
-            if branch.is_null() {
-                return Ok(Branch::Null);
-            }
-            let node = node.map_or_else(|| self.leaf(branch), Ok)?;
-            let name = has_members.then(|| member_name(number));
-            number += 1;
-            Ok(Branch::Value(name, node))
+        let values = branches.iter().filter(|branch| !branch.is_null()).count();
+        let members = (0..values).filter(|_| values > 1).map(|number| member_name(number).into()).collect();
+        let nodes = branches.iter().zip(nodes).map(|(branch, node)| match branch.is_null() {
+            true => Ok(None),
+            false => node.map_or_else(|| self.leaf(branch), Ok).map(Some),
         });
-        Ok(Some(Node::Union(made.collect::<Result<_, SchemaError>>()?)))
+        let branches = nodes.collect::<Result<_, SchemaError>>()?;
+        Ok(Some(Node::Union(Union { branches, members })))
     }
 
     /// Compiles a type without recursion.
@@ -128,6 +151,18 @@ impl<'a> Compiler<'a> {
         let write = compile(schema, self.limits.default_bytes, &data_type);
         let write = write.map_err(|failure| SchemaError::column(FORMAT, &failure, ROOT))?;
         let read = resolve(schema, schema, self.limits)?.step;
-        Ok(Node::Leaf(Box::new(Leaf { data_type, is_nullable, read, write })))
+        Ok(Node::Leaf(Box::new(Leaf { data_type, is_nullable, levels: levels(schema), read, write })))
+    }
+}
+
+/// The records, arrays and maps of a type within one another.
+fn levels(schema: &Schema) -> usize {
+    match &schema.kind {
+        Kind::Array(inner) | Kind::Map(inner) => 1 + levels(inner),
+        Kind::Record(record) => {
+            1 + record.fields.iter().map(|field| levels(&field.schema)).max().unwrap_or_default()
+        }
+        Kind::Union(branches) => branches.iter().map(levels).max().unwrap_or_default(),
+        _ => 0,
     }
 }

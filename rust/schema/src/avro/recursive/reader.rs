@@ -59,7 +59,7 @@ impl ReaderSchema for RecursiveReader {
     }
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
-        let writer = writer_of(schema, &self.schema, &self.aliases, Recursive::Allowed, &self.limits)?;
+        let writer = writer_of(schema, &self.schema, &self.aliases, &self.limits)?;
         let resolved = resolve(&writer, &self.schema, &self.limits)?;
         Ok(Box::new(RecursiveDecoder { resolved, reader: Arc::clone(&self.schema) }))
     }
@@ -73,13 +73,20 @@ struct RecursiveDecoder {
 
 impl RecursiveDecoder {
     /// Decodes a payload. Returns the bytes that it takes.
-    fn decode_one(&self, payload: &Payload<'_>, budget: &Budget, out: &mut Vec<u8>) -> Result<usize, Fault> {
+    fn decode_one<'a>(
+        &'a self,
+        transcoder: &Transcoder<'a>,
+        payload: &Payload<'a>,
+        budget: &Budget,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, Fault> {
         if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
             return Err(Fault::HeaderRest);
         }
-        let mut input = Input::new(payload.bytes, budget.row(payload.bytes));
+        let input = Input::new(payload.bytes, budget.row(payload.bytes));
+        let mut input = input.with_skips(&self.resolved.skips);
         input.spend(size_of::<i32>())?;
-        Transcoder::new(&self.resolved).run(&self.resolved.step, &self.reader, &mut input, out)?;
+        transcoder.run(&mut input, out)?;
         if input.is_empty() { Ok(input.spent()) } else { Err(Fault::Rest) }
     }
 }
@@ -103,13 +110,14 @@ impl BatchDecoder for RecursiveDecoder {
         let mut values = BinaryBuilder::new();
         let mut left = *budget;
         let mut out = Vec::new();
+        let transcoder = Transcoder::new(&self.resolved, &self.reader);
         for (row, payload) in payloads.iter().enumerate() {
             if row > 0 && left.is_spent() {
                 break;
             }
             out.clear();
             let failed = |reason: String, row| PayloadError { row, reason };
-            let spent = self.decode_one(payload, budget, &mut out);
+            let spent = self.decode_one(&transcoder, payload, budget, &mut out);
             left.spend(spent.map_err(|fault| failed(fault.to_string(), Some(row)))?);
             if values.values_slice().len() + out.len() > MAX_BYTES {
                 // The row is not at fault: fewer rows may fit.
