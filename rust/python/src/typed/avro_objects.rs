@@ -5,15 +5,12 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::ArrayRef;
 use arrow_schema::DataType;
-use ottla_client::typed::{FieldValue, TypedColumn};
 use ottla_schema::{AvroObjects, ObjectBuilder, ObjectSource};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::column_format::field_value;
 use crate::convert::arrow_builder::Path;
 use crate::convert::no_object::NoObject;
 use crate::convert::{arrow_builder, arrow_value};
@@ -92,17 +89,11 @@ pub(super) fn payload(objects: &AvroObjects, value: &Bound<'_, PyAny>) -> PyResu
     Ok(payload)
 }
 
-/// Returns a decoded key or value of a column, which may be of a recursive schema.
-pub(crate) fn column_value<'py>(
+/// Returns the value of its encoding.
+pub(super) fn value<'py>(
     py: Python<'py>,
-    column: &TypedColumn,
-    value: FieldValue<'_>,
+    objects: &AvroObjects,
+    bytes: &[u8],
 ) -> Result<Bound<'py, PyAny>, NoObject> {
-    match (column.avro_objects(), value) {
-        (Some(objects), FieldValue::Converted(array, row)) if array.is_valid(row) => {
-            let bytes = array.as_binary_opt::<i32>().map(|array| array.value(row)).unwrap_or_default();
-            objects.decode(bytes, &Builder(py))
-        }
-        (_, value) => field_value(py, value),
-    }
+    objects.decode(bytes, &Builder(py))
 }

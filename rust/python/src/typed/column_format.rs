@@ -10,19 +10,18 @@ use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field};
 use ottla_arrow::Column;
 use ottla_client::typed::{
-    DecodeMode, FieldValue, PayloadValidator, ReaderSchemaSource, TopicEncoder, TypedColumn,
-    TypedColumnOptions, TypedColumns, TypedEncoder, TypedEncoderOptions, Validation,
+    DecodeMode, PayloadValidator, ReaderSchemaSource, TopicEncoder, TypedColumn, TypedColumnOptions,
+    TypedColumns, TypedEncoder, TypedEncoderOptions, Validation,
 };
 use ottla_client::{Error, Kind};
 use ottla_schema::{
     EncodedRows, Header, Projection, ReaderOptions, SchemaIdSerializer, SchemaType, WireFormat,
 };
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
 use super::arrow_type::ArrowType;
-use super::avro_objects::column_value;
+use super::column_value::column_value;
 use super::decode_mode::{DeadLettersCore, decode_mode, mode_name};
 use super::encoding::{BatchEncoders, Encoded, encode_object, topic_encoder};
 use super::json_validation::JsonValidation;
@@ -32,12 +31,9 @@ use super::objects::{self, Objects, is_type};
 use super::registry_arg::lookup;
 use super::schema_arg;
 use super::subject_strategy::subject_name;
+use crate::convert::errors;
 use crate::convert::names::{Names, items};
-use crate::convert::no_object::NoObject;
-use crate::convert::{arrow_value, errors};
 use crate::runtime::wait_for;
-
-static TYPED_VALUE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// How keys or values with a schema are decoded. Create one of its classes.
 #[pyclass(frozen, subclass, generic, module = "ottla.schema")]
@@ -492,22 +488,6 @@ impl ColumnFormat {
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(objects) = &self.objects else { return Ok(py.None().into_bound(py)) };
         objects.of_payload(py, self.wire_format(), header, &row.bytes, |name| row.header(0, name))
-    }
-}
-
-/// Converts a decoded key or value.
-pub(crate) fn field_value<'py>(
-    py: Python<'py>,
-    value: FieldValue<'_>,
-) -> Result<Bound<'py, PyAny>, NoObject> {
-    match value {
-        FieldValue::Null => Ok(py.None().into_bound(py)),
-        FieldValue::Converted(array, row) => arrow_value::value(py, array, row),
-        FieldValue::AsWritten(type_name, array, row) => {
-            let value = arrow_value::value(py, array, row)?;
-            let class = TYPED_VALUE.import(py, "ottla.schema.typed_value", "TypedValue")?;
-            Ok(class.call1((type_name, value))?)
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod arrow_type;
 mod avro_objects;
 mod column_format;
+mod column_value;
 mod decode_mode;
 mod encoding;
 mod formats;
@@ -18,8 +19,8 @@ mod schema_id_header;
 mod subject_strategy;
 
 pub(crate) use arrow_type::ArrowType;
-pub(crate) use avro_objects::column_value;
-pub(crate) use column_format::{ColumnFormat, batch_encoders, field_value, typed_columns};
+pub(crate) use column_format::{ColumnFormat, batch_encoders, typed_columns};
+pub(crate) use column_value::{column_value, field_value};
 pub(crate) use decode_mode::DeadLettersCore;
 pub(crate) use encoding::BatchEncoders;
 pub(crate) use formats::{Avro, Json, Protobuf};

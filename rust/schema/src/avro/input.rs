@@ -3,7 +3,7 @@
 //! Invariant: a length or count that exceeds the unread bytes is an error.
 
 use super::fault::Fault;
-use super::skip::RecursiveSkips;
+use super::skip_step::RecursiveSkips;
 use crate::budget::RowBudget;
 
 pub(super) struct Input<'a> {

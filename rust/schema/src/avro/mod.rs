@@ -4,8 +4,8 @@
 //!   referenced schemas; `logical_type` keeps the logical types that have columns.
 //! - `project` removes the fields that the column does not have; `column_type` is the column's type.
 //! - `resolve`, with `default_value` and `aliases`, compiles a writer's and the reader's schema to a tree of steps
-//!   (`step`, `skip`).
-//! - `payload_decoder` runs the steps (`walk`) over the bytes of each payload (`input`) and appends to `column`s.
+//!   (`step`, `skip_step`).
+//! - `payload_decoder` runs the steps (`walk`, `skip`) over the bytes of each payload (`input`) and appends to `column`s.
 //! - `encoder` writes payloads from columns (`output`).
 //! - `recursive` reads and writes values of records within themselves, which have no columns, for objects.
 //!
@@ -54,6 +54,7 @@ mod recursive;
 mod resolve;
 mod schema;
 mod skip;
+mod skip_step;
 mod step;
 mod walk;
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::fault::Fault;
-use super::skip::Skip;
+use super::skip_step::Skip;
 
 /// A step for a type of the writer's schema. The value that it appends also depends on its column.
 #[derive(Debug, Clone)]

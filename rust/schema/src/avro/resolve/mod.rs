@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::avro::default_value::encode_field;
 use crate::avro::schema::{Enum, Kind, Record, Schema};
-use crate::avro::skip::{RecursiveSkips, Skip};
+use crate::avro::skip_step::{RecursiveSkips, Skip};
 use crate::avro::step::{Default, FieldStep, RecordStep, Step};
 use crate::avro::{incompatible, unsupported};
 use crate::error::SchemaError;
