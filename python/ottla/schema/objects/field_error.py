@@ -25,20 +25,27 @@ class FieldError(ValueError):
 
     Attributes:
         path: the field, such as ``items[2].price``; empty for the whole value.
+        depth: the values around the one that does not fit, of which each was one of its type.
     """
 
-    def __init__(self, reason: str, path: str = "") -> None:
+    def __init__(self, reason: str, path: str = "", depth: int = 0) -> None:
         super().__init__(f"{path}: {reason}" if path else reason)
         self.reason = reason
         self.path = path
+        self.depth = depth
 
     def under(self, name: str) -> FieldError:
         """Return the error as one of a field or an item, such as ``items`` or ``[2]``."""
         path = self.path if not self.path or self.path.startswith("[") else f".{self.path}"
-        path = name + path
-        error = FieldError(self.reason, path if len(path) <= _MAX_PATH else f"{path[:_MAX_PATH]}…")
+        error = FieldError(self.reason, shortened(name + path, _MAX_PATH), self.depth + 1)
         error.__cause__ = self.__cause__
         return error
+
+
+def shortened(text: str, size: int) -> str:
+    """Return a text of at most a number of characters: what is in the middle says the least."""
+    half = (size - 1) // 2
+    return text if len(text) <= size else f"{text[:half]}…{text[-half:]}"
 
 
 def shown(value: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ottla.schema.objects.field_error import FieldError, expected
+from ottla.schema.objects.field_error import FieldError, expected, shortened
 from ottla.schema.objects.shapes import RecordShape, RecursiveShape, Scalar, Shape, UnionShape
 from ottla.schema.objects.union_members import class_of, member_of
 
@@ -17,6 +17,7 @@ Function: TypeAlias = Callable[[Any], Any]
 
 # Of one member in a message, in characters.
 _MAX_REASON = 200
+_NO_TYPE = "no type of the union: "
 
 
 def union_loader(shape: UnionShape, loaders: Sequence[Function]) -> Function:
@@ -36,11 +37,12 @@ def union_loader(shape: UnionShape, loaders: Sequence[Function]) -> Function:
                 return loaders[at](value)
             except FieldError as error:
                 failures.append(error)
-        if len(failures) == 1:
-            raise failures[0]
-        # Of a type that contains itself, the reasons contain those of the levels below.
-        reasons = "; or ".join(str(each)[:_MAX_REASON] for each in failures)
-        raise FieldError(f"no type of the union: {reasons}")
+        furthest = max(failures, key=lambda each: each.depth)
+        # Of a type that contains itself, each level would repeat those below.
+        if len(failures) == 1 or furthest.reason.startswith(_NO_TYPE):
+            raise furthest
+        reasons = "; or ".join(shortened(str(each), _MAX_REASON) for each in failures)
+        raise FieldError(_NO_TYPE + reasons)
 
     return load
 

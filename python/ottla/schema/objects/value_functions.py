@@ -206,7 +206,7 @@ def _once(recursion: Recursion, function: Callable[[Any], Any], value: Any) -> A
     try:
         result = function(value)
     except FieldError as error:
-        known[key] = value, None, (error.reason, error.path)
+        known[key] = value, None, (error.reason, error.path, error.depth)
         raise
     known[key] = value, result, None
     return result

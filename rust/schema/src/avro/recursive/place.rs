@@ -1,6 +1,6 @@
 //! Where in an object an error is: the fields, items and keys that lead to it.
 //!
-//! Invariant: only errors pay for the text, which is cut like that of a `FieldError`.
+//! Invariant: only errors pay for the text, which is cut in the middle like that of a `FieldError`.
 
 use std::fmt;
 
@@ -34,10 +34,18 @@ impl<T: Within> fmt::Display for Place<'_, T> {
                 Part::Item(at) => format!("[{at}]"),
                 Part::Key(key) => format!("[{:?}]", shown(key)),
             };
-            if let Some((end, _)) = text.char_indices().nth(MAX_PATH) {
-                return write!(f, "{}…", text.get(..end).unwrap_or_default());
-            }
         }
-        f.write_str(&text)
+        // What is in the middle says the least.
+        let half = (MAX_PATH - 1) / 2;
+        let end = text.char_indices().nth(half).map(|(at, _)| at);
+        let rest = text.char_indices().nth_back(half - 1).map(|(at, _)| at);
+        match (end, rest) {
+            (Some(end), Some(rest)) if text.chars().nth(MAX_PATH).is_some() => {
+                let (begin, end) =
+                    (text.get(..end).unwrap_or_default(), text.get(rest..).unwrap_or_default());
+                write!(f, "{begin}…{end}")
+            }
+            _ => f.write_str(&text),
+        }
     }
 }
