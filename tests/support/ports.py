@@ -15,7 +15,7 @@ from pathlib import Path
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 # Ports that follow each other come from rows of their own, above the single ports.
-_ROW, _ROWS = 16, 64
+_ROW, _ROWS = 8, 512
 
 _returned: set[int] = set()
 
@@ -36,7 +36,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def free_ports_in_a_row(count: int) -> int:
-    """Return the first of up to 16 free ports that follow each other; none was returned before."""
+    """Return the first of up to 8 free ports that follow each other; none was returned before."""
     first = _first_of_rows()
     rows = _share_of_worker(range(_ROWS))
     for row in random.SystemRandom().sample(rows, k=len(rows)):

@@ -25,6 +25,6 @@ def test_workers_share_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PYTEST_XDIST_WORKER", worker)
         [parity] = {port % 2 for port in free_ports(50)}
         parities.append(parity)
-        rows = {free_ports_in_a_row(4) // 16 % 2 for _ in range(10)}
+        rows = {free_ports_in_a_row(4) // 8 % 2 for _ in range(10)}
         assert len(rows) == 1
     assert sorted(parities) == [0, 1]
