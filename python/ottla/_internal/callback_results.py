@@ -1,4 +1,4 @@
-"""What an application's callback returned, as ``convert/callback.rs`` in rust/python checks it.
+"""What an application's callback returned. The core calls this for all but None, too.
 
 Invariant: a callback that did not run is never taken for one that did.
 """

@@ -164,13 +164,13 @@ impl SessionStatus {
         let waited = now.saturating_duration_since(pending.since);
         let findings = seen.counts.response(pending.api, pending.version, waited, body);
         seen.in_flight = seen.in_flight.saturating_sub(1);
-        if findings.first_error != 0 {
+        let is_refused = findings.first_error != 0;
+        if is_refused {
             seen.last_error = Some((pending.api, findings.first_error, now));
         }
         if pending.api == ApiKey::SaslAuthenticate {
             seen.login.responded(findings.first_error);
         }
-        let is_refused = findings.first_error != 0;
         if let Some(named) = pending.named.as_deref().filter(|_| !is_refused)
             && seen.coordinated.len() < COORDINATED_MAX
             && !seen.coordinated.contains(named)

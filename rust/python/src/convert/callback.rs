@@ -1,8 +1,7 @@
-//! What an application's callback returned.
+//! What an application's callback returned: `ottla._internal.callback_results` judges it.
 //!
 //! Invariant: a callback that did not run is never taken for one that did.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// Refuses a coroutine: nothing would ever await it. Other results have no meaning.
@@ -10,13 +9,10 @@ use pyo3::prelude::*;
 /// # Errors
 /// `TypeError` if the callback is a coroutine function.
 pub(crate) fn ended(returned: &Bound<'_, PyAny>) -> PyResult<()> {
-    // The common case first, at the cost of a comparison.
-    if returned.is_none() || returned.get_type().name()? != "coroutine" {
+    // The common case, at the cost of a comparison.
+    if returned.is_none() {
         return Ok(());
     }
-    // Or Python warns of it when it is dropped.
-    returned.call_method0("close")?;
-    Err(PyTypeError::new_err(
-        "the callback is a coroutine function, which did not run: pass a plain function",
-    ))
+    let module = returned.py().import("ottla._internal.callback_results")?;
+    module.call_method1("check_callback", (returned,)).map(drop)
 }
