@@ -127,6 +127,7 @@ class MockCluster:
         broker: int | None = None,
         topic: str | None = None,
         partition: int | None = None,
+        client_id: str | None = None,
         skip: int = 0,
         times: int | None = None,
     ) -> int:
