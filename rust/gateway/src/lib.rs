@@ -22,6 +22,7 @@ mod follow;
 mod gateway;
 mod limits;
 mod listeners;
+mod refusal;
 mod rewrite;
 mod sasl;
 mod serving;
