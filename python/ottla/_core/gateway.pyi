@@ -23,6 +23,7 @@ class Gateway:
         allow_plaintext_passwords: bool = False,
         reauthenticate: float | None = None,
         limits: dict[str, Any] | None = None,
+        allow_faults: bool = False,
     ) -> Gateway: ...
     @property
     def bootstrap(self) -> str:
@@ -41,6 +42,29 @@ class Gateway:
         """
     def events(self, after: int) -> list[dict[str, Any]]:
         """Return what happened after the event with this number as plain values."""
+    def inject(
+        self,
+        reaction: dict[str, object],
+        *,
+        api: str | None = None,
+        broker: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        client_id: str | None = None,
+        skip: int = 0,
+        times: int | None = None,
+    ) -> int:
+        """Inject a fault, a dict with one key, and return its id."""
+    def inject_document(self, text: bytes) -> str:
+        """Inject a fault that is given as a JSON object, and return it as one."""
+    def fault_documents(self) -> str:
+        """Return the faults as a JSON array."""
+    def fault_hits(self, fault: int) -> int:
+        """Return the number of requests or connections that a fault has hit."""
+    def remove_fault(self, fault: int) -> bool:
+        """Remove a fault; return whether it was there."""
+    def clear_faults(self) -> int:
+        """Remove all faults; return how many there were."""
     def close(self, timeout: float | None = None) -> int:
         """Stop accepting connections, let requests in flight finish, and close.
 

@@ -134,6 +134,8 @@ class MockCluster:
         """Inject a fault, a dict with one key, and return its id."""
     def fault_hits(self, fault: int) -> int:
         """Return the number of requests that a fault has hit."""
+    def remove_fault(self, fault: int) -> bool:
+        """Remove a fault; return whether it was there."""
     def clear_faults(self) -> None:
         """Remove all faults."""
     def close(self) -> None:

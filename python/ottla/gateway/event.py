@@ -16,13 +16,15 @@ class GatewayEvent:
         time: when it happened; the last time if it repeated itself.
         kind: what happened: ``broker_joined``, ``broker_moved``, ``broker_left``,
             ``cluster_lost`` (it could not be asked for its brokers), ``cluster_found``,
-            ``coordinator_moved``, ``refused`` (too many connections) or ``connection_failed``.
+            ``coordinator_moved``, ``refused`` (too many connections), ``connection_failed``,
+            ``fault_injected``, ``fault_removed`` or ``fault_hit``.
         count: how often, without another event in between.
         broker: the broker's id; the new coordinator of ``coordinator_moved``.
         name: the group or the transactional id whose coordinator has moved.
         client_id: the ``client.id`` of the connection.
         peer: the client's address as ``host:port``.
-        detail: the broker's address, the cause of a failure, or the id of the coordinator before.
+        detail: the broker's address, the cause of a failure, the id of the coordinator before, or
+            the fault.
     """
 
     number: int
@@ -53,6 +55,9 @@ class GatewayEvent:
             ),
             "refused": f"{client} was refused: too many connections",
             "connection_failed": f"the connection of {client} to {at} failed: {detail}",
+            "fault_injected": f"a fault was injected: {detail}",
+            "fault_removed": f"a fault was removed: {detail}",
+            "fault_hit": f"an injected fault hit {client} at {at}: {detail}",
         }.get(self.kind, self.kind)
         return text if self.count == 1 else f"{text} ({self.count} times)"
 

@@ -48,6 +48,11 @@ def render(connections: Iterable[GatewayConnection], totals: GatewayTotals) -> s
             for code, count in codes.items()
         ],
     )
+    families["faults_total"] = Family(
+        "Requests and connections that injected faults have hit.",
+        "counter",
+        [({"fault": fault}, count) for fault, count in totals.faults.items()],
+    )
     known = list(connections)
     brokers = Counter("bootstrap" if one.broker is None else str(one.broker) for one in known)
     roles = Counter(role for one in known for role in one.roles)

@@ -340,6 +340,14 @@ class MockCluster(
         """
         return self._core.fault_hits(fault)
 
+    def remove_fault(self, fault: int) -> bool:
+        """Remove a fault; return whether it was there.
+
+        Args:
+            fault: the fault's id, from ``inject``.
+        """
+        return self._core.remove_fault(fault)
+
     def clear_faults(self) -> None:
         """Remove all faults."""
         self._core.clear_faults()

@@ -116,6 +116,13 @@ impl FaultRegistry {
         self.get(id).map_or(0, |injected| injected.hits)
     }
 
+    /// Counts a hit of a fault that concerns connections.
+    pub fn count_hit(&mut self, id: FaultId) {
+        if let Some(injected) = self.faults.iter_mut().find(|injected| injected.id == id) {
+            injected.hits += 1;
+        }
+    }
+
     /// Takes back a hit of a fault that found nothing to act on.
     pub fn undo_hit(&mut self, id: FaultId) {
         if let Some(injected) = self.faults.iter_mut().find(|injected| injected.id == id) {

@@ -37,6 +37,12 @@ pub enum EventKind {
     Refused,
     /// A connection was not set up, or ended with an error.
     ConnectionFailed,
+    /// A fault was injected.
+    FaultInjected,
+    /// An injected fault was removed.
+    FaultRemoved,
+    /// An injected fault has hit a request or a connection.
+    FaultHit,
 }
 
 impl EventKind {
@@ -52,6 +58,9 @@ impl EventKind {
             Self::CoordinatorMoved => "coordinator_moved",
             Self::Refused => "refused",
             Self::ConnectionFailed => "connection_failed",
+            Self::FaultInjected => "fault_injected",
+            Self::FaultRemoved => "fault_removed",
+            Self::FaultHit => "fault_hit",
         }
     }
 }

@@ -13,6 +13,7 @@ use ottla_client::connection::Settings;
 use ottla_client::environment::Environment;
 use ottla_client::security::TlsServer;
 use ottla_client::{Client, Endpoint, Error};
+use ottla_faults::{Fault, FaultId, InjectedFault, document};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -23,6 +24,7 @@ use crate::brokers::Brokers;
 use crate::config::GatewayConfig;
 use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, Events};
+use crate::faults::{FaultError, Faults};
 use crate::follow;
 use crate::listeners::{Listeners, bind};
 use crate::sasl::Logins;
@@ -102,6 +104,7 @@ impl Gateway {
             pool: BufferPool::default(),
             sessions: Sessions::default(),
             events: Events::default(),
+            faults: config.allow_faults.then(|| Arc::new(Faults::new())),
             without_address: Mutex::default(),
             next_session: AtomicU64::new(0),
             next_turn: AtomicUsize::new(0),
@@ -163,6 +166,70 @@ impl Gateway {
     #[must_use]
     pub fn events(&self, after: u64) -> Vec<Event> {
         self.shared.events.after(after)
+    }
+
+    /// Injects a fault.
+    ///
+    /// # Errors
+    /// If faults are not allowed, or a gateway has no such fault.
+    pub fn inject(&self, fault: Fault) -> Result<FaultId, FaultError> {
+        self.with_faults()?.inject(fault, &self.shared.events)
+    }
+
+    /// Injects a fault that is given as a JSON object; returns it as one, with its id.
+    ///
+    /// # Errors
+    /// If faults are not allowed, the text is no fault, or a gateway has no such fault.
+    pub fn inject_document(&self, text: &[u8]) -> Result<String, FaultError> {
+        self.with_faults()?;
+        let id = self.inject(document::parse(text)?)?;
+        let injected = self.faults()?.into_iter().find(|injected| injected.id == id);
+        let fields = injected.as_ref().map(document::render_injected).unwrap_or_default();
+        Ok(serde_json::Value::Object(fields).to_string())
+    }
+
+    /// The faults, in the order of their injection.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn faults(&self) -> Result<Vec<InjectedFault>, FaultError> {
+        Ok(self.with_faults()?.all())
+    }
+
+    /// The faults as a JSON array, in the order of their injection, with their hits.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn fault_documents(&self) -> Result<String, FaultError> {
+        let faults = self.faults()?;
+        let documents = faults.iter().map(|injected| document::render_injected(injected).into());
+        Ok(serde_json::Value::Array(documents.collect()).to_string())
+    }
+
+    /// How many requests or connections a fault has hit; 0 if it was removed.
+    #[must_use]
+    pub fn fault_hits(&self, id: FaultId) -> u64 {
+        self.shared.faults.as_ref().map_or(0, |faults| faults.hits(id))
+    }
+
+    /// Removes a fault; returns whether it was there.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn remove_fault(&self, id: FaultId) -> Result<bool, FaultError> {
+        Ok(self.with_faults()?.remove(id, &self.shared.events))
+    }
+
+    /// Removes all faults; returns how many there were.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn clear_faults(&self) -> Result<usize, FaultError> {
+        Ok(self.with_faults()?.clear(&self.shared.events))
+    }
+
+    fn with_faults(&self) -> Result<&Faults, FaultError> {
+        self.shared.faults.as_deref().ok_or(FaultError::NotAllowed)
     }
 
     /// Stops to accept connections, lets the requests in flight finish, and closes. Sessions that are not finished

@@ -7,6 +7,7 @@
 //! - `serving`, `shared`: from an accepted connection to the end of its session, and what sessions share.
 //! - `connection_counts`, `warnings`: limits on what strangers can use, and what is said about it.
 //! - `sessions`, `events`: the open sessions and what the ended ones did; what happened lately.
+//! - `faults`: faults on demand.
 //! - `session`: one client connection and its connection to a broker.
 //! - `sasl`: clients that log in to the gateway, and the gateway that logs in to brokers for them.
 //! - `stream`: the bytes of a session as frames. `rewrite`: the parts of responses that contain addresses.
@@ -18,6 +19,7 @@ mod brokers;
 mod config;
 mod connection_counts;
 mod events;
+mod faults;
 mod follow;
 mod gateway;
 mod limits;
@@ -34,6 +36,7 @@ mod warnings;
 
 pub use config::{GatewayConfig, TlsConfig};
 pub use events::{Event, EventKind};
+pub use faults::FaultError;
 pub use gateway::{Gateway, GatewayError};
 pub use limits::Limits;
 pub use sasl::SaslConfig;

@@ -44,18 +44,6 @@ macro_rules! apis {
                 match self { $(Self::$name => (messages::$module::$request::FLEXIBLE)(version),)* }
             }
 
-            /// The layout of the request, and whether a version of it is flexible.
-            #[cfg(feature = "layout")]
-            pub(crate) fn request_layout(self, version: i16) -> (crate::layout::Kind, bool) {
-                use crate::layout::HasLayout;
-                match self {
-                    $(Self::$name => (
-                        messages::$module::$request::KIND,
-                        (messages::$module::$request::FLEXIBLE)(version),
-                    ),)*
-                }
-            }
-
             /// The layout of the response, and whether a version of it is flexible.
             #[cfg(feature = "layout")]
             pub(crate) fn response_layout(self, version: i16) -> (crate::layout::Kind, bool) {

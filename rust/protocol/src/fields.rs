@@ -1,4 +1,4 @@
-//! [`visit_fields`]: passes over a message in place, and shows its fields to a [`Visitor`].
+//! [`visit_fields`]: passes over a response in place, and shows its fields to a [`Visitor`].
 //!
 //! The feature `layout` enables this module. Invariant: looking allocates nothing, and takes time in proportion to the
 //! bytes that are there, whatever counts and lengths these announce.
@@ -30,7 +30,7 @@ pub enum Stop {
     Malformed,
 }
 
-/// Gets the fields of a message, in order. Each field comes with its name; an element of an array has the array's.
+/// Gets the fields of a response, in order. Each field comes with its name; an element of an array has the array's.
 pub trait Visitor {
     /// An integer of 16 or 32 bits.
     fn number(&mut self, number: Number);
@@ -46,31 +46,20 @@ pub trait Visitor {
     fn end(&mut self) {}
 }
 
-/// Which message of an API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// The request: its bytes after the header.
-    Request,
-    /// The response: its bytes after the correlation id.
-    Response,
-}
-
-/// Shows the fields of a message to `visitor`; `body` are its bytes, or their beginning. Returns the length of the
-/// message. The version must be one that this crate supports.
+/// Shows the fields of a response to `visitor`; `body` are its bytes after the correlation id, or their beginning.
+/// Returns the length of the response. The version must be one that this crate supports.
 ///
 /// # Errors
-/// If the bytes end before the message does, or are malformed; the visitor got the fields in front of that place.
+/// If the bytes end before the response does, or are malformed; the visitor got the fields in front of that place.
 pub fn visit_fields<V: Visitor + ?Sized>(
-    (api, version, direction): (ApiKey, i16, Direction),
+    api: ApiKey,
+    version: i16,
     body: &[u8],
     visitor: &mut V,
 ) -> Result<usize, Stop> {
-    let (kind, flexible) = match direction {
-        Direction::Request => api.request_layout(version),
-        Direction::Response => api.response_layout(version),
-    };
+    let (kind, flexible) = api.response_layout(version);
     let mut walk = Walk { bytes: body, at: 0, version, flexible, visitor };
-    if direction == Direction::Response && api.response_header_version(version) >= 1 {
+    if api.response_header_version(version) >= 1 {
         walk.tags(&[])?;
     }
     walk.value(kind, false, "")?;

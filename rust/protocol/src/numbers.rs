@@ -1,8 +1,8 @@
 //! [`visit_numbers`]: looks at the integers of a response without decoding it.
 
 use crate::api::ApiKey;
-use crate::fields::{Direction, Visitor, visit_fields};
 pub use crate::fields::{Number, Stop};
+use crate::fields::{Visitor, visit_fields};
 
 /// Calls `visit` with each integer of 16 or 32 bits in the response, in order; `body` are its bytes after the
 /// correlation id, or their beginning. Returns the length of the response.
@@ -15,7 +15,7 @@ pub fn visit_numbers(
     body: &[u8],
     visit: &mut dyn FnMut(Number),
 ) -> Result<usize, Stop> {
-    visit_fields((api, version, Direction::Response), body, &mut Numbers(visit))
+    visit_fields(api, version, body, &mut Numbers(visit))
 }
 
 struct Numbers<'a>(&'a mut dyn FnMut(Number));

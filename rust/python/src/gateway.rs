@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
+use ottla_faults::{FaultId, Match};
 use ottla_gateway::addresses::Routing;
 use ottla_gateway::{
-    Coordinated, Counts, Event, Gateway as Core, GatewayConfig, Limits, Role, SaslConfig, SessionInfo,
-    TlsConfig,
+    Coordinated, Counts, Event, FaultError, Gateway as Core, GatewayConfig, Limits, Role, SaslConfig,
+    SessionInfo, TlsConfig,
 };
 use ottla_protocol::ErrorCode;
 use pyo3::prelude::*;
@@ -18,6 +19,7 @@ use pyo3::types::{PyAny, PyDict};
 
 use crate::config;
 use crate::convert::{errors, number};
+use crate::faults;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait};
 
 /// How long requests in flight may take by default when a gateway closes.
@@ -45,7 +47,7 @@ impl Gateway {
 #[pymethods]
 impl Gateway {
     #[new]
-    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None))]
+    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None, allow_faults=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -61,6 +63,7 @@ impl Gateway {
         allow_plaintext_passwords: bool,
         #[pyo3(from_py_with = number::timeout)] reauthenticate: Option<f64>,
         limits: Option<&Bound<'_, PyDict>>,
+        allow_faults: bool,
     ) -> PyResult<Self> {
         let (cluster, environment) = config::config(py, None, Some(config), None)?;
         let (host, port) = listen;
@@ -84,7 +87,8 @@ impl Gateway {
             reauthenticate.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
         let sasl = users.map(|users| SaslConfig { users, allow_plaintext_passwords, lifetime });
         let limits = limits.map_or_else(|| Ok(Limits::default()), read_limits)?;
-        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, limits };
+        let config =
+            GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, limits, allow_faults };
         let core = wait(py, Core::start(config, environment))?;
         let core = core.map_err(|error| errors::config(py, error.to_string()))?;
         let core = ProcessLocal::new(Arc::new(core));
@@ -140,6 +144,55 @@ impl Gateway {
         self.core.get()?.events(after).iter().map(|event| event_dict(py, event)).collect()
     }
 
+    /// Inject a fault, a dict with one key, and return its id.
+    #[pyo3(signature = (reaction, *, api=None, broker=None, topic=None, partition=None, client_id=None, skip=0, times=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn inject(
+        &self,
+        py: Python<'_>,
+        reaction: &Bound<'_, PyDict>,
+        api: Option<&str>,
+        #[pyo3(from_py_with = number::broker)] broker: Option<i32>,
+        topic: Option<String>,
+        #[pyo3(from_py_with = number::partition)] partition: Option<i32>,
+        client_id: Option<String>,
+        #[pyo3(from_py_with = number::skip)] skip: u64,
+        #[pyo3(from_py_with = number::times)] times: Option<u64>,
+    ) -> PyResult<u64> {
+        let on = Match { broker, topic, partition, client_id, skip, ..Match::default() };
+        let fault = faults::fault(reaction, api, on, times)?;
+        Ok(self.open()?.inject(fault).map_err(|error| refused(py, &error))?.0)
+    }
+
+    /// Inject a fault that is given as a JSON object, and return it as one.
+    fn inject_document(&self, py: Python<'_>, text: &[u8]) -> PyResult<String> {
+        self.open()?.inject_document(text).map_err(|error| refused(py, &error))
+    }
+
+    /// Return the faults as a JSON array.
+    fn fault_documents(&self, py: Python<'_>) -> PyResult<String> {
+        self.open()?.fault_documents().map_err(|error| refused(py, &error))
+    }
+
+    /// Return the number of requests or connections that a fault has hit.
+    fn fault_hits(&self, #[pyo3(from_py_with = number::fault)] fault: u64) -> PyResult<u64> {
+        Ok(self.open()?.fault_hits(FaultId(fault)))
+    }
+
+    /// Remove a fault; return whether it was there.
+    fn remove_fault(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::fault)] fault: u64,
+    ) -> PyResult<bool> {
+        self.open()?.remove_fault(FaultId(fault)).map_err(|error| refused(py, &error))
+    }
+
+    /// Remove all faults; return how many there were.
+    fn clear_faults(&self, py: Python<'_>) -> PyResult<usize> {
+        self.open()?.clear_faults().map_err(|error| refused(py, &error))
+    }
+
     /// Stop accepting connections, let requests in flight finish, and close.
     ///
     /// Return the number of connections that were cut off.
@@ -160,6 +213,10 @@ impl Gateway {
         self.closed.store(true, Ordering::Release);
         cut_off
     }
+}
+
+fn refused(py: Python<'_>, error: &FaultError) -> PyErr {
+    errors::config(py, error.to_string())
 }
 
 /// The limits by name; those that are absent have their defaults.
@@ -212,6 +269,7 @@ fn counts_dict<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyD
     dict.set_item("sent", counts.sent)?;
     dict.set_item("apis", apis)?;
     dict.set_item("errors", errors)?;
+    dict.set_item("faults", &counts.faults)?;
     dict.set_item("throttled", counts.throttled.as_secs_f64())?;
     Ok(dict)
 }

@@ -66,8 +66,15 @@ pub(crate) async fn open(
         }
         let now = Instant::now();
         status.requested(&head, now);
-        let pending =
-            PendingResponse { api, version, correlation_id, since: now, source: Source::Broker, named: None };
+        let pending = PendingResponse {
+            api,
+            version,
+            correlation_id,
+            since: now,
+            source: Source::Broker,
+            named: None,
+            fault: None,
+        };
         if api == ApiKey::ApiVersions {
             let response = match version > supported_versions(api).1 {
                 true => unsupported_version(correlation_id)?,

@@ -56,6 +56,7 @@ pub(crate) fn gateway_config(servers: &str) -> GatewayConfig {
         tls: None,
         sasl: None,
         limits: Limits::default(),
+        allow_faults: true,
     }
 }
 

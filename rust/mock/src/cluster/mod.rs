@@ -265,9 +265,9 @@ impl MockCluster {
         self.shared.faults.lock().hits(id)
     }
 
-    /// Removes one fault.
-    pub fn remove_fault(&self, id: FaultId) {
-        self.shared.faults.lock().remove(id);
+    /// Removes one fault; returns whether it was there.
+    pub fn remove_fault(&self, id: FaultId) -> bool {
+        self.shared.faults.lock().remove(id).is_some()
     }
 
     /// Removes all faults.

@@ -401,6 +401,11 @@ impl MockCluster {
         self.with(|core| Ok(core.fault_hits(FaultId(fault))))
     }
 
+    /// Remove a fault; return whether it was there.
+    fn remove_fault(&self, #[pyo3(from_py_with = number::fault)] fault: u64) -> PyResult<bool> {
+        self.with(|core| Ok(core.remove_fault(FaultId(fault))))
+    }
+
     /// Remove all faults.
     fn clear_faults(&self) -> PyResult<()> {
         self.with(|core| {
