@@ -93,6 +93,7 @@ impl Gateway {
             tls,
             logins: logins.map(Arc::new),
             environment,
+            rules: Some(config.rules).filter(|rules| !rules.is_empty()),
             connections: Arc::new(ConnectionCounts::new(
                 config.limits.connections,
                 config.limits.connections_per_address,

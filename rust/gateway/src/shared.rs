@@ -20,6 +20,7 @@ use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, EventKind, Events};
 use crate::limits::Limits;
 use crate::listeners::Listeners;
+use crate::rules::AccessRules;
 use crate::sasl::Logins;
 use crate::session::BufferPool;
 use crate::sessions::Sessions;
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     /// The logins of clients, unless SASL passes through.
     pub(crate) logins: Option<Arc<Logins>>,
     pub(crate) environment: Environment,
+    /// The requests that are not passed on; `None` without a rule.
+    pub(crate) rules: Option<AccessRules>,
     pub(crate) limits: Limits,
     pub(crate) pool: BufferPool,
     pub(crate) sessions: Sessions,
