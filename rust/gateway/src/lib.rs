@@ -33,7 +33,7 @@ mod warnings;
 
 pub use config::{GatewayConfig, TlsConfig};
 pub use events::{Event, EventKind};
-pub use gateway::{Gateway, GatewayError};
+pub use gateway::{FindBrokersError, Gateway, GatewayError};
 pub use limits::Limits;
 pub use sasl::SaslConfig;
 pub use session::{ApiCount, Coordinated, Counts, LastError, Role, SessionInfo};
