@@ -36,7 +36,7 @@ mod warnings;
 
 pub use config::{GatewayConfig, TlsConfig};
 pub use events::{Event, EventKind};
-pub use gateway::{Gateway, GatewayError};
+pub use gateway::{FindBrokersError, Gateway, GatewayError};
 pub use limits::Limits;
 pub use rules::{AccessRules, NameRule};
 pub use sasl::SaslConfig;
