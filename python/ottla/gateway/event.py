@@ -16,15 +16,16 @@ class GatewayEvent:
         time: when it happened; the last time if it repeated itself.
         kind: what happened: ``broker_joined``, ``broker_moved``, ``broker_left``,
             ``cluster_lost`` (it could not be asked for its brokers), ``cluster_found``,
-            ``coordinator_moved``, ``refused`` (too many connections), ``connection_failed``,
-            ``fault_injected``, ``fault_removed`` or ``fault_hit``.
+            ``coordinator_moved``, ``refused`` (too many connections), ``denied`` (a request that
+            the rules do not allow), ``connection_failed``, ``fault_injected``, ``fault_removed`` or
+            ``fault_hit``.
         count: how often, without another event in between.
         broker: the broker's id; the new coordinator of ``coordinator_moved``.
         name: the group or the transactional id whose coordinator has moved.
         client_id: the ``client.id`` of the connection.
         peer: the client's address as ``host:port``.
-        detail: the broker's address, the cause of a failure, the id of the coordinator before, or
-            the fault.
+        detail: the broker's address, the API of a denied request, the cause of a failure, the id of
+            the coordinator before, or the fault.
     """
 
     number: int
@@ -54,6 +55,7 @@ class GatewayEvent:
                 f"{self.name!r} moved its coordinator from broker {detail} to {broker} ({client})"
             ),
             "refused": f"{client} was refused: too many connections",
+            "denied": f"{client} may not use {detail} here",
             "connection_failed": f"the connection of {client} to {at} failed: {detail}",
             "fault_injected": f"a fault was injected: {detail}",
             "fault_removed": f"a fault was removed: {detail}",

@@ -19,6 +19,7 @@ use crate::events::{Event, EventKind};
 use crate::faults::{Link, SessionFaults};
 use crate::listeners::bind;
 use crate::rewrite::AddressBook;
+use crate::rules::AccessRules;
 use crate::sasl::{self, Guard, OpenError};
 use crate::session::{Session, SessionEnd, SessionStart, SessionStatus};
 use crate::shared::Shared;
@@ -113,8 +114,12 @@ async fn serve(
             let Shared { limits, pool, events, .. } = &**shared;
             let link = Link::new(shared.faults.as_ref());
             let session = Session::new(limits, pool, status, events, link, draining);
-            let faults = shared.faults.as_ref().map(SessionFaults::new);
-            let start = SessionStart { guard, faults, first_request_by: begun + limits.setup };
+            let start = SessionStart {
+                guard,
+                rules: shared.rules.as_ref(),
+                faults: shared.faults.as_ref().map(SessionFaults::new),
+                first_request_by: begun + limits.setup,
+            };
             let end = session.run(client, broker, &mut Book(shared), start).await;
             warn_of_end(shared, status, &end);
             (end.to_string(), end.is_failure())
@@ -215,6 +220,10 @@ impl AddressBook for Book<'_> {
     fn translate(&mut self, broker: i32, host: &str, port: i32) -> Option<Endpoint> {
         let port = u16::try_from(port).ok()?;
         self.0.advertise(broker, host, port)
+    }
+
+    fn rules(&self) -> Option<&AccessRules> {
+        self.0.rules.as_ref()
     }
 }
 

@@ -37,6 +37,7 @@ macro_rules! refusals {
         pub(super) const APIS: &[ottla_protocol::ApiKey] = &[$(ottla_protocol::ApiKey::$api,)*];
 
         /// The response to a request; `None` if it is of another file.
+        #[allow(clippy::needless_update, reason = "some messages have fields beside those that are set")]
         pub(super) fn refuse(
             (api, version, correlation_id): (ottla_protocol::ApiKey, i16, i32),
             body: &mut ottla_protocol::wire::Reader,

@@ -21,6 +21,7 @@ use super::logins::Logins;
 use super::state::Login;
 use super::upstream::Upstream;
 use crate::rewrite::{limit_versions, supported_versions};
+use crate::rules::AccessRules;
 use crate::session::{SessionStatus, unsupported_version};
 use crate::shared::Shared;
 use crate::stream::{
@@ -74,6 +75,7 @@ pub(crate) async fn open(
             source: Source::Broker,
             named: None,
             fault: None,
+            filter: None,
         };
         if api == ApiKey::ApiVersions {
             let response = match version > supported_versions(api).1 {
@@ -83,7 +85,7 @@ pub(crate) async fn open(
                         Some(connected) => connected,
                         None => shared.connect_unauthenticated(broker).await?,
                     };
-                    let response = versions(&connected, &head);
+                    let response = versions(&connected, &head, shared.rules.as_ref());
                     setup = Some(connected);
                     response?
                 }
@@ -147,12 +149,16 @@ async fn send(client: &mut Box<dyn Stream>, response: &[u8]) -> io::Result<()> {
 }
 
 /// The response to ApiVersions: the broker's, as far as the gateway supports it.
-fn versions(connected: &ConnectionSetup, head: &RequestHead<'_>) -> Result<Bytes, Violation> {
+fn versions(
+    connected: &ConnectionSetup,
+    head: &RequestHead<'_>,
+    rules: Option<&AccessRules>,
+) -> Result<Bytes, Violation> {
     let mut response = connected.versions().cloned().unwrap_or_else(|| ApiVersionsResponse {
         error_code: ErrorCode::UnknownServerError.code(),
         ..Default::default()
     });
-    limit_versions(&mut response);
+    limit_versions(&mut response, rules);
     if head.version < FIRST_WITH_FEATURES_FROM_ZERO {
         response.supported_features.retain(|feature| feature.min_version > 0);
     }

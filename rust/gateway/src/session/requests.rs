@@ -12,6 +12,7 @@ use super::buffers::Inlet;
 use super::{Session, SessionEnd, send};
 use crate::faults::{Injected, SessionFaults, Toward};
 use crate::rewrite::supported_versions;
+use crate::rules::{AccessRules, RuleRuling};
 use crate::sasl::{Guard, Ruling};
 use crate::stream::{
     FRAME_MAX_BEFORE_LOGIN, Output, PendingResponse, RequestHead, RequestStream, Source, Verdict, Violation,
@@ -22,8 +23,7 @@ pub(super) async fn pump(
     session: &Session<'_>,
     from_client: &mut (impl AsyncRead + Unpin),
     to_broker: &mut (impl AsyncWrite + Unpin + Send),
-    mut guard: Option<Guard>,
-    mut faults: Option<SessionFaults>,
+    (mut guard, rules, mut faults): (Option<Guard>, Option<&AccessRules>, Option<SessionFaults>),
 ) -> SessionEnd {
     let mut stream = RequestStream::new(session.limits.request_max);
     let mut inlet = Inlet::new(session.pool);
@@ -61,7 +61,7 @@ pub(super) async fn pump(
             }
         }
         let progress = stream.advance(inlet.bytes(), &mut output, |head| {
-            judge(session, guard.as_mut(), faults.as_mut(), head)
+            judge(session, (guard.as_mut(), rules, faults.as_mut()), head)
         });
         let progress = match progress {
             Ok(progress) => progress,
@@ -82,8 +82,7 @@ pub(super) async fn pump(
 /// Decides what becomes of a request, and remembers it until its response.
 fn judge(
     session: &Session<'_>,
-    guard: Option<&mut Guard>,
-    faults: Option<&mut SessionFaults>,
+    (guard, rules, faults): (Option<&mut Guard>, Option<&AccessRules>, Option<&mut SessionFaults>),
     head: &RequestHead<'_>,
 ) -> Result<Verdict, Violation> {
     let now = Instant::now();
@@ -105,18 +104,31 @@ fn judge(
         Some(Ruling::Wait) => return Ok(Verdict::Wait),
         Some(Ruling::Answer(frame)) => Some(frame),
     };
-    let mut source = answer.map(Source::Gateway);
+    let (mut source, mut verdict, filter) = match (answer, rules) {
+        (Some(answer), _) => (Some(Source::Gateway(answer)), Verdict::Discard, None),
+        (None, None) => (None, Verdict::Pass, None),
+        (None, Some(rules)) => match rules.judge(head).inspect_err(|_| session.deny(head))? {
+            RuleRuling::Pass(filter) => (None, Verdict::Pass, filter),
+            RuleRuling::Gather(max) => return Ok(Verdict::Gather(max)),
+            RuleRuling::Replace(frame, filter) => (None, Verdict::Replace(frame), filter),
+            RuleRuling::Answer(frame) => {
+                session.deny(head);
+                (Some(Source::Gateway(frame)), Verdict::Discard, None)
+            }
+        },
+    };
     let mut fault = None;
     if let (None, Some(faults)) = (&source, faults) {
         match faults.judge(head, now, (session.status, &session.link, session.events)) {
             Injected::Gather => return Ok(Verdict::Gather(session.limits.request_max)),
             Injected::Wait => return Ok(Verdict::Wait),
             Injected::Pass(found) => fault = found,
-            Injected::Respond(own, found) => (source, fault) = (Some(own), found),
+            Injected::Respond(own, found) => {
+                (source, verdict, fault) = (Some(own), Verdict::Discard, found);
+            }
         }
     }
     let named = session.status.requested(head, now).map(Box::new);
-    let verdict = if source.is_some() { Verdict::Discard } else { Verdict::Pass };
     if head.expects_response || source.is_some() {
         session.in_flight.lock().push(PendingResponse {
             api: head.api,
@@ -126,6 +138,7 @@ fn judge(
             source: source.unwrap_or(Source::Broker),
             named,
             fault,
+            filter,
         });
     }
     Ok(verdict)

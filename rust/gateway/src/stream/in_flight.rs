@@ -10,6 +10,7 @@ use ottla_protocol::ApiKey;
 use tokio::sync::oneshot;
 
 use crate::faults::ResponseFault;
+use crate::rules::Filter;
 use crate::session::Coordinated;
 
 /// Where a response comes from.
@@ -46,6 +47,8 @@ pub(crate) struct PendingResponse {
     pub(crate) named: Option<Box<Coordinated>>,
     /// What happens to the response.
     pub(crate) fault: Option<Box<ResponseFault>>,
+    /// What its response must not show.
+    pub(crate) filter: Option<Filter>,
 }
 
 /// The requests that wait for their responses, the oldest first.

@@ -52,6 +52,7 @@ fn through(frames: &[u8], piece: usize, pending: &[(ApiKey, i16)]) -> Result<Vec
             source,
             named: None,
             fault: None,
+            filter: None,
         });
     }
     let (mut stream, mut input, mut sent) = (ResponseStream::new(), Vec::new(), Vec::new());
