@@ -56,10 +56,13 @@ class Gateway:
         times: int | None = None,
     ) -> int:
         """Inject a fault, a dict with one key, and return its id."""
-    def inject_document(self, text: bytes) -> str:
-        """Inject a fault that is given as a JSON object, and return it as one."""
-    def fault_documents(self) -> str:
-        """Return the faults as a JSON array."""
+    def fault_request(
+        self, method: str, path: str, content_type: str | None, origin: str | None, body: bytes
+    ) -> tuple[int, str, str]:
+        """Do what a request over HTTP asks for.
+
+        Return the status, the content type and the body.
+        """
     def fault_hits(self, fault: int) -> int:
         """Return the number of requests or connections that a fault has hit."""
     def remove_fault(self, fault: int) -> bool:

@@ -1,7 +1,8 @@
 """The status of a gateway over HTTP: JSON for people and the console, text for Prometheus.
 
-Invariants: it changes nothing, and knows nothing that is secret. One request is served at a time,
-in one thread, and each has a few seconds, so that whoever asks cannot slow the gateway.
+Invariants: it changes nothing but faults, if these are allowed, and knows nothing that is secret.
+One request is served at a time, in one thread, and each has a few seconds, so that whoever asks
+cannot slow the gateway.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _log = logging.getLogger("ottla.gateway")
 _JSON = "application/json"
 _TIMEOUT = 5.0
 """Seconds for which a request may take to arrive, and its response to leave."""
+_BODY_MAX = 64 * 1024
+"""The longest body of a request, in bytes."""
 
 
 class StatusServer:
@@ -51,6 +54,7 @@ class StatusServer:
 
         class Handler(_Handler):
             routes = documents
+            faults = gateway.fault_request
 
         family = _Server6 if ":" in host else _Server
         try:
@@ -146,9 +150,10 @@ class _Server6(_Server):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Responds to GET."""
+    """Responds to GET, and to requests about faults."""
 
     routes: dict[str, _Route] = {}  # noqa: RUF012 - a subclass for each server sets it
+    faults: Callable[[str, str, str | None, str | None, bytes], tuple[int, str, str]]
     timeout = _TIMEOUT
     server_version = "ottla"
     sys_version = ""
@@ -172,12 +177,29 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Respond with the document of the path."""
+        self._serve()
+
+    def do_POST(self) -> None:
+        """Inject a fault."""
+        self._serve()
+
+    def do_DELETE(self) -> None:
+        """Remove faults."""
+        self._serve()
+
+    def _serve(self) -> None:
         if not self._names_this_host():
             message = "this address serves requests to an IP address or to localhost\n"
             self._respond(HTTPStatus.FORBIDDEN, "text/plain", message)
             return
         try:
             url = urlsplit(self.path)
+            if url.path == "/faults" or url.path.startswith("/faults/"):
+                self._serve_faults(url.path)
+                return
+            if self.command != "GET":
+                self._respond(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", "expected GET\n")
+                return
             route = self.routes.get(url.path)
             if route is None:
                 paths = " ".join(sorted(self.routes))
@@ -190,6 +212,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._respond(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", "the gateway ends\n")
         else:
             self._respond(HTTPStatus.OK, kind, text)
+
+    def _serve_faults(self, path: str) -> None:
+        length = self.headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 6 or int(length) > _BODY_MAX:
+            message = f"expected a body of at most {_BODY_MAX} bytes, with its length\n"
+            self._respond(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "text/plain", message)
+            return
+        headers = self.headers.get("content-type"), self.headers.get("origin")
+        body = self.rfile.read(int(length))
+        status, kind, text = self.faults(self.command, path, *headers, body)
+        self._respond(HTTPStatus(status), kind, text)
 
     def _names_this_host(self) -> bool:
         """Return whether no page of a browser can have sent the request under a name of its own.

@@ -38,7 +38,7 @@ mod warnings;
 
 pub use config::{GatewayConfig, TlsConfig};
 pub use events::{Event, EventKind};
-pub use faults::FaultError;
+pub use faults::{FaultError, FaultRequest, FaultResponse};
 pub use gateway::{FindBrokersError, Gateway, GatewayError};
 pub use limits::Limits;
 pub use rules::{AccessRules, NameRule};

@@ -10,8 +10,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use ottla_faults::{FaultId, Match};
 use ottla_gateway::addresses::Routing;
 use ottla_gateway::{
-    AccessRules, Coordinated, Counts, Event, FaultError, Gateway as Core, GatewayConfig, Limits, NameRule,
-    Role, SaslConfig, SessionInfo, TlsConfig,
+    AccessRules, Coordinated, Counts, Event, FaultError, FaultRequest, Gateway as Core, GatewayConfig,
+    Limits, NameRule, Role, SaslConfig, SessionInfo, TlsConfig,
 };
 use ottla_protocol::ErrorCode;
 use pyo3::prelude::*;
@@ -175,14 +175,18 @@ impl Gateway {
         Ok(self.open()?.inject(fault).map_err(|error| refused(py, &error))?.0)
     }
 
-    /// Inject a fault that is given as a JSON object, and return it as one.
-    fn inject_document(&self, py: Python<'_>, text: &[u8]) -> PyResult<String> {
-        self.open()?.inject_document(text).map_err(|error| refused(py, &error))
-    }
-
-    /// Return the faults as a JSON array.
-    fn fault_documents(&self, py: Python<'_>) -> PyResult<String> {
-        self.open()?.fault_documents().map_err(|error| refused(py, &error))
+    /// Do what a request over HTTP asks for, and return the status, the content type and the body.
+    fn fault_request(
+        &self,
+        method: &str,
+        path: &str,
+        content_type: Option<&str>,
+        origin: Option<&str>,
+        body: &[u8],
+    ) -> PyResult<(u16, &'static str, String)> {
+        let request = FaultRequest { method, path, content_type, origin, body };
+        let response = request.respond(self.open()?);
+        Ok((response.status, response.content_type, response.body))
     }
 
     /// Return the number of requests or connections that a fault has hit.

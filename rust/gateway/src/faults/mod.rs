@@ -4,12 +4,14 @@
 //! - `refused.rs`: the responses with errors that the gateway gives itself.
 //! - `response.rs`: [`ResponseFault`], what happens to a response; `items.rs`: the topics, partitions and error codes in it.
 //! - `link.rs`: [`Link`], a connection that is slow, frozen or cut; `pace.rs`: how slow.
+//! - `http.rs`: faults over HTTP.
 //! - `topics.rs`: the names of topics by their ids, from responses that pass.
 //!
 //! Invariants: without an injected fault, a request costs one look at an atomic, and without `allow_faults` there is no
 //! [`Faults`]. A fault that found nothing to act on has not hit. What an operator injects is in the log, in the events
 //! and in the counts.
 
+mod http;
 mod items;
 mod link;
 mod pace;
@@ -30,6 +32,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+pub use http::{FaultRequest, FaultResponse};
 pub(crate) use link::{Link, Toward};
 pub(crate) use plan::{Injected, SessionFaults};
 pub(crate) use response::{CHANGED_MAX, ResponseFault};
