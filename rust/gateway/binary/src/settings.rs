@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use ottla_client::Config;
 use ottla_client::config::Value;
 use ottla_gateway::addresses::Routing;
-use ottla_gateway::{GatewayConfig, Limits, SaslConfig, TlsConfig};
+use ottla_gateway::{AccessRules, GatewayConfig, Limits, NameRule, SaslConfig, TlsConfig};
 use tracing::level_filters::LevelFilter;
 
 use crate::cluster::ClusterOptions;
@@ -90,8 +90,8 @@ impl Options<'_> {
             }
             None => listen.ip().to_string(),
         };
-        let (tls, sasl, limits) = (self.tls()?, self.sasl()?, self.limits()?);
-        let rules = Default::default();
+        let (tls, sasl, limits, rules) = (self.tls()?, self.sasl()?, self.limits()?, self.rules()?);
+        // Faults are injected over HTTP, which the program does not serve.
         let allow_faults = false;
         Ok(GatewayConfig {
             listen,
@@ -172,6 +172,23 @@ impl Options<'_> {
             }
             None => Ok(None),
         }
+    }
+
+    fn rules(&self) -> Result<AccessRules, Failure> {
+        let list = |name| self.0.get_many::<String>(name).unwrap_or_default().cloned().collect::<Vec<_>>();
+        let names = |allowed, denied| NameRule::new(&list(allowed), &list(denied)).map_err(Failure::usage);
+        let mut rules = AccessRules::default();
+        if self.0.get_flag("read_only") {
+            rules = rules.read_only();
+        }
+        if self.0.get_flag("no_admin") {
+            rules = rules.no_admin();
+        }
+        for api in list("deny_api") {
+            rules = rules.deny_api(&api).map_err(Failure::usage)?;
+        }
+        let topics = names("allow_topics", "deny_topics")?;
+        Ok(rules.with_topics(topics).with_groups(names("allow_groups", "deny_groups")?))
     }
 
     fn limits(&self) -> Result<Limits, Failure> {
