@@ -105,6 +105,7 @@ EXPECTED = {
     ("docs/guides/failing-records.md", 0): Expected(r"^\[b'one', b'three', b'two'\] 2.0$"),
     ("docs/guides/failing-records.md", 1): Expected("^2$"),
     ("docs/guides/failing-records.md", 2): Expected(r"^\[b'one', b'two', b'three'\]$"),
+    ("docs/guides/gateway.md", 1): Expected("^0 1$"),
     ("docs/guides/groups.md", 0): Expected(
         r"assigned \[\('orders', 0\)\]\n(?s:.*)None b'three'", endless=True
     ),
