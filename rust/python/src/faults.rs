@@ -31,7 +31,7 @@ fn read_reaction(reaction: &Bound<'_, PyDict>) -> PyResult<Reaction> {
     let py = reaction.py();
     let items = reaction.items();
     if items.len() != 1 {
-        return Err(errors::config(py, "a fault is exactly one reaction, as the methods of Fault create it"));
+        return Err(errors::config(py, "a fault is exactly one of those that the methods of Fault create"));
     }
     let (kind, value): (String, Bound<'_, PyAny>) = items.get_item(0)?.extract()?;
     document::reaction(&kind, &json(&value)?).map_err(|error| errors::config(py, error.to_string()))

@@ -175,7 +175,9 @@ impl Gateway {
         Ok(self.open()?.inject(fault).map_err(|error| refused(py, &error))?.0)
     }
 
-    /// Do what a request over HTTP asks for, and return the status, the content type and the body.
+    /// Do what a request over HTTP asks for.
+    ///
+    /// Return the status, the content type and the body.
     fn fault_request(
         &self,
         method: &str,
