@@ -219,6 +219,7 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/config_types.py
 	@$(PY) tools/error_codes.py
 	@$(PY) tools/command_schemas.py
+	@$(PY) tools/gateway_options.py
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/set_ups_page.py
 	@$(PY) tools/stub_docstrings.py

@@ -10,7 +10,7 @@ import pytest
 
 import ottla
 from tests.cluster.conftest import Brokers
-from tests.support.command import CommandResult, ottla_here, without_waiting
+from tests.support.command import CommandResult, ottla_here
 from tests.support.command_schemas import check_if_json, check_result
 from tests.support.kafka_admin import wait_until
 
@@ -31,7 +31,6 @@ def topic(brokers: Brokers) -> str:
 
 def run(brokers: Brokers, *arguments: str) -> CommandResult:
     done = ottla_here(*arguments, "-b", brokers.bootstrap)
-    done.err = without_waiting(done.err)
     check_if_json(arguments, done)
     return done
 

@@ -229,7 +229,7 @@ def test_letters_of_a_topic_that_is_gone_delay_no_others(letters: MockCluster) -
             producer.send(DEAD, b"a", headers=headers, partition=1)
     started = time.monotonic()
     done = command(letters, "replay", f"{DEAD}:1", "--yes")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
     assert (done.code, done.text) == (1, "replayed 1 letter to topic orders\n")
     assert "[topic gone]" in done.err
     with ottla.Client(letters.bootstrap) as client:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import time
 
@@ -16,8 +17,9 @@ from ottla.cli.metadata_releases import LEVELS, METADATA_RELEASES
 from ottla.cli.suggestions import suggestion
 from ottla.errors import KafkaError
 from ottla.testing import Fault, MockCluster
-from tests.support.command import CommandResult, ottla_here, without_waiting
+from tests.support.command import CommandResult, ottla_here
 from tests.support.ports import free_ports
+from tests.support.waiting import wait_until
 
 BROKER = 3
 """The broker that is down."""
@@ -247,7 +249,7 @@ def test_what_the_other_brokers_say_is_printed(
     mock_cluster.advertise(unreachable, f"127.0.0.1:{closed}")
     done = incomplete(mock_cluster.brokers[1], f"{command} -X default.api.timeout.ms=400")
     assert printed in done.text
-    errors = without_waiting(done.err).splitlines()
+    errors = done.err.splitlines()
     assert len(errors) == lines
     assert all(f"127.0.0.1:{closed}" in each for each in errors)
 
@@ -290,22 +292,20 @@ def test_no_remedy_grants_something_without_a_name(
         assert "''" not in done.err
 
 
-def test_the_cause_of_a_wait_is_reported_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_cause_of_a_wait_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "SECONDS", 0.01)
+    # Unlike pytest's, nothing of it is lost that another thread writes while it is read.
+    monkeypatch.setattr("sys.stderr", reported := io.StringIO())
     cause = "connection refused [broker 3]"
 
     def warning(text: str) -> bool:
         return waiting.is_news(logging.makeLogRecord({"msg": text}))
 
-    reported, deadline = "", time.monotonic() + 30
     with waiting.report_waiting(lambda: f"broker 3 at kafka3:9092: {cause}"):
-        while not reported and time.monotonic() < deadline:
-            reported += capsys.readouterr().err
+        wait_until(reported.getvalue)
         assert not warning(f"connecting to broker 3 has been failing for 2 s: {cause}")
         assert warning("connecting to broker 2 has been failing for 2 s: the host is unknown")
-    assert reported == f"ottla: waiting for broker 3 at kafka3:9092: {cause}\n"
+    assert reported.getvalue() == f"ottla: waiting for broker 3 at kafka3:9092: {cause}\n"
     assert warning(f"connecting to broker 3 has been failing for 2 s: {cause}")
 
 

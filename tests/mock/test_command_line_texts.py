@@ -14,7 +14,7 @@ import pytest
 import ottla
 from ottla.admin import Acl
 from ottla.testing import MockCluster
-from tests.support.command import CommandResult, ottla_here
+from tests.support.command import CommandResult, command_result, ottla_here
 from tests.support.jars import REPOSITORY
 
 # How Python reads an argument's byte 0xFF.
@@ -91,7 +91,7 @@ def run(
         env={**os.environ, **(env or {})},
         preexec_fn=prepare,
     )
-    return CommandResult(done.returncode, done.stdout, done.stderr.decode())
+    return command_result(done.returncode, done.stdout, done.stderr.decode())
 
 
 def test_bytes_that_are_no_text_reach_the_arguments_that_take_them(

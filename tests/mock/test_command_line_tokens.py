@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ottla.testing import Fault, MockCluster
-from tests.support.command import CommandResult, ottla_here, without_waiting
+from tests.support.command import CommandResult, ottla_here
 from tests.support.kafka_admin import wait_until
 
 NAME, PASSWORD = "tina", "a-password"
@@ -38,9 +38,7 @@ class Login:
 
     def run(self, *arguments: str) -> CommandResult:
         """Run a subcommand of ``tokens``."""
-        done = ottla_here("tokens", *arguments, "-b", self.address, "--config", str(self.config))
-        done.err = without_waiting(done.err)
-        return done
+        return ottla_here("tokens", *arguments, "-b", self.address, "--config", str(self.config))
 
     def run_well(self, *arguments: str) -> str:
         """Run a subcommand that succeeds, and return its output."""

@@ -19,21 +19,27 @@ from tests.support.console import request
 from tests.support.scripted_servers import scripted_server
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a console wait for gateways on a busy machine, as a late one would be a problem."""
+    monkeypatch.setattr("ottla.console.gateways._TIMEOUT", 60.0)
+    for each in ("_TIMEOUT", "_Handler.timeout"):
+        monkeypatch.setattr(f"ottla.gateway.status_server.{each}", 60.0)
+
+
 @pytest.fixture
 def two_gateways(mock_cluster: MockCluster) -> Iterator[tuple[Console, ottla.Producer]]:
     """A console of two gateways, and a client of the first that has met errors."""
     mock_cluster.create_topic("orders", partitions=1)
     with ExitStack() as stack:
-        gateways = [stack.enter_context(Gateway(mock_cluster.bootstrap)) for _ in range(2)]
-        servers = [
-            stack.enter_context(StatusServer(each._core, "127.0.0.1", 0)) for each in gateways
-        ]
+        both = [stack.enter_context(Gateway(mock_cluster.bootstrap)) for _ in range(2)]
+        servers = [stack.enter_context(StatusServer(each._core, "127.0.0.1", 0)) for each in both]
         mock_cluster.inject(Fault.error("NOT_ENOUGH_REPLICAS"), api="Produce", times=2)
         billing = {"client.id": "billing-3"}
-        producer = stack.enter_context(ottla.Producer(gateways[0].bootstrap, config=billing))
+        producer = stack.enter_context(ottla.Producer(both[0].bootstrap, config=billing))
         producer.send("orders", value=b"1").result()
         audit = {"client.id": "audit"}
-        other = stack.enter_context(ottla.Producer(gateways[1].bootstrap, config=audit))
+        other = stack.enter_context(ottla.Producer(both[1].bootstrap, config=audit))
         other.send("orders", value=b"2").result()
         direct = stack.enter_context(ottla.Client(mock_cluster.bootstrap))
         urls = [f"http://{server.address}" for server in servers]
@@ -46,8 +52,8 @@ def test_connections_of_all_gateways_are_found(
     console, _ = two_gateways
     assert request(console, "/api/about").json["has_gateways"]
     page = request(console, "/api/clients").json
-    assert {row["client_id"] for row in page["rows"]} == {"billing-3", "audit"}
     assert (page["total"], page["problems"]) == (page["all"], [])
+    assert {row["client_id"] for row in page["rows"]} == {"billing-3", "audit"}
     first = page["rows"][0]
     assert (first["client_id"], first["errors"]) == ("billing-3", {"NOT_ENOUGH_REPLICAS": 2})
     assert first["broker"] == mock_cluster.leader("orders", 0)

@@ -241,9 +241,10 @@ def test_closing_ends_streams_and_threads(client: ottla.Client) -> None:
 
 
 def test_closing_does_not_wait_for_a_cluster_that_does_not_respond(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: it took two seconds, and a line of the log spoke of cancelled tasks."""
+    monkeypatch.setattr("ottla.console.server._CLOSE_TIMEOUT", 30)
     with (
         ottla.Client("127.0.0.1:1", connect=False) as unreachable,
         ThreadPoolExecutor() as pool,
@@ -254,7 +255,7 @@ def test_closing_does_not_wait_for_a_cluster_that_does_not_respond(
         wait_until(lambda: ending._waiting)
         started = time.monotonic()
         console.close()
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < 20
         assert waiting.result().status == 503
         assert waiting.result().json == {"message": "the console was closed"}
     assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []

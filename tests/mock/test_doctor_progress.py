@@ -75,10 +75,10 @@ def test_a_slow_callback_delays_no_check(mock_cluster: MockCluster) -> None:
     def on_step(step: DiagnosisStep) -> None:
         seen.append(step)
         if len(seen) == 1:
-            time.sleep(2.5)
+            time.sleep(4.5)
 
     seen: list[DiagnosisStep] = []
-    report = ottla.diagnose(mock_cluster.brokers[1], timeout=2, on_step=on_step)
+    report = ottla.diagnose(mock_cluster.brokers[1], timeout=4, on_step=on_step)
     assert report.ok
     assert not [f for f in report.findings if f.code == "out_of_time"]
 

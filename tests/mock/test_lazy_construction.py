@@ -100,7 +100,7 @@ def test_a_poll_keeps_to_its_timeout_and_the_search_goes_on() -> None:
                 began = time.monotonic()
                 assert consumer.poll(timeout=0.2) == []
                 assert consumer.poll(timeout=0) == []
-                assert time.monotonic() - began < 5
+                assert time.monotonic() - began < 30
 
 
 def test_an_unusable_server_is_an_error_of_the_first_poll() -> None:
@@ -133,7 +133,7 @@ def test_the_asyncio_twins_do_the_same() -> None:
                 began = time.monotonic()
                 assert await quiet.poll(timeout=0.2) == []
                 assert await quiet.poll(timeout=0) == []
-                assert time.monotonic() - began < 5
+                assert time.monotonic() - began < 30
                 with contextlib.suppress(errors.TimeoutError):  # no broker can be told
                     await quiet.close(timeout=0.5)
 

@@ -153,7 +153,7 @@ def test_topics_and_partitions_are_listed(mock_cluster: MockCluster, topic: str)
             began = time.monotonic()
             with pytest.raises(errors.UnknownTopicError, match=r"did you mean orders\?"):
                 one.partitions_for("ordres")
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 30
         assert client.topic_names() == ["clicks", "orders"], "the lookup created a topic"
     with pytest.raises(errors.ClosedError):
         consumer.topic_names()
@@ -174,7 +174,7 @@ def test_topics_and_partitions_are_listed_with_asyncio(
                 began = time.monotonic()
                 with pytest.raises(errors.UnknownTopicError):
                     await one.partitions_for("ordres")
-                assert time.monotonic() - began < 5
+                assert time.monotonic() - began < 30
 
     run(main())
 

@@ -1,6 +1,7 @@
 """Runs the command line in a child process: `python -m ottla …`.
 
-Invariant: no command outlives its test.
+Invariants: no command outlives its test; what a test compares with standard error does not depend
+on the load of the machine.
 """
 
 from __future__ import annotations
@@ -30,11 +31,19 @@ _DEFAULT_SIGINT = (
 
 @dataclass
 class CommandResult:
-    """The exit code and output of a command."""
+    """The exit code and output of a command.
+
+    Attributes:
+        code: the exit code.
+        out: standard output.
+        err: standard error without reports of waiting.
+        waits: these reports, which a busy machine causes too.
+    """
 
     code: int
     out: bytes
     err: str
+    waits: str = ""
 
     @property
     def text(self) -> str:
@@ -55,7 +64,7 @@ def ottla(
         check=False,
         env={**os.environ, **(env or {})},
     )
-    return CommandResult(done.returncode, done.stdout, done.stderr.decode())
+    return command_result(done.returncode, done.stdout, done.stderr.decode())
 
 
 def ottla_here(*arguments: str, stdin: bytes | None = None) -> CommandResult:
@@ -70,16 +79,23 @@ def ottla_here(*arguments: str, stdin: bytes | None = None) -> CommandResult:
             code = int(ended.code or 0)
     out.flush()
     assert isinstance(out.buffer, io.BytesIO)
-    return CommandResult(code, out.buffer.getvalue(), err.getvalue())
+    return command_result(code, out.buffer.getvalue(), err.getvalue())
+
+
+def command_result(code: int, out: bytes, errors: str) -> CommandResult:
+    """Return the result of a command with this standard error, of which reports are apart."""
+    lines = errors.splitlines(keepends=True)
+    others = "".join(line for line in lines if not _is_wait(line))
+    return CommandResult(code, out, others, "".join(filter(_is_wait, lines)))
 
 
 def without_waiting(text: str) -> str:
     """Return standard error without reports of waiting, which a busy machine causes."""
-    return "".join(
-        line
-        for line in text.splitlines(keepends=True)
-        if not line.startswith("ottla: waiting for ") and '"message": "waiting for ' not in line
-    )
+    return command_result(0, b"", text).err
+
+
+def _is_wait(line: str) -> bool:
+    return line.startswith("ottla: waiting for ") or '"message": "waiting for ' in line
 
 
 @contextmanager

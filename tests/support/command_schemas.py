@@ -56,7 +56,7 @@ def check_result(command: str, done: CommandResult, code: int) -> tuple[Any, lis
     A comparison with exit code 1 has not failed.
     """
     assert done.code == code, (done.text, done.err)
-    messages = check_lines("error", done.err)
+    messages = check_lines("error", done.waits + done.err)
     errors = [each for each in messages if each["severity"] == "error"]
     is_failure = code not in {0, 1 if command in COMPARISONS else 0, *_SIGNALS}
     assert bool(errors) == is_failure, (done.text, done.err)
@@ -67,7 +67,7 @@ def check_if_json(arguments: Sequence[str], done: CommandResult) -> None:
     """Check the streams of a command that was given `--json`, whatever its exit code is."""
     if "--json" not in arguments:
         return
-    check_lines("error", done.err)
+    check_lines("error", done.waits + done.err)
     if done.out:
         check_document(name_of(arguments), done.text)
 

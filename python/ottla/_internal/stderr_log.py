@@ -27,7 +27,9 @@ class _Warnings(logging.Handler):
         if sys.stderr is None or _has_other_handler():
             return
         try:
-            print(self.format(record), file=sys.stderr, flush=True)
+            # In one piece, as other threads print too.
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
         except Exception:  # noqa: BLE001 - as all handlers of logging do
             self.handleError(record)
 

@@ -260,4 +260,6 @@ def _print(text: str, message: Message) -> None:
     # Names and arguments must not control the terminal.
     shown = "\n".join(map(clean, text.split("\n")))
     line = json.dumps(message) if _Mode.as_json else f"ottla: {shown}"
-    print(line, file=sys.stderr, flush=True)
+    # In one piece, as other threads print too.
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

@@ -120,8 +120,9 @@ def _cut_off(sock: socket.socket, end: float) -> Iterator[None]:
     late = TimeoutError(f"the response was not complete after {_TIMEOUT:g} s")
     try:
         yield
-    except (OSError, HTTPException, ValueError):
-        if is_late.is_set():
+    except (OSError, HTTPException, ValueError) as error:
+        # The socket's own timeout may end the wait a moment before.
+        if is_late.is_set() or isinstance(error, TimeoutError):
             raise late from None
         raise
     finally:

@@ -30,8 +30,8 @@ def test_a_flush_ends_with_the_last_report_although_another_thread_polls(
         for _ in range(40):
             producer.produce(name, "v")
             assert producer.flush(PATIENCE) == 0
-        # Each took up to 0.2 s.
-        assert time.monotonic() - began < 3.0
+        # Each took 0.2 s.
+        assert time.monotonic() - began < 7.5
     finally:
         stopped.set()
         thread.join()

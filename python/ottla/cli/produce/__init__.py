@@ -125,6 +125,9 @@ def run(arguments: argparse.Namespace) -> int:
             if error is not None:
                 failures.add(settled, error)
 
+    def oldest_unacknowledged() -> Delivery | None:
+        return next((each for each in unsettled.copy() if not each.done()), None)
+
     def unacknowledged() -> str | None:
         # If the input is slow, records are acknowledged long before this loop settles them.
         waiting = sum(not each.done() for each in unsettled.copy())
@@ -151,7 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
         without_unchecked(),
         _before_interrupt(count_interrupted),
         producer,
-        report_waiting(unacknowledged) as progress,
+        report_waiting(unacknowledged, identify=oldest_unacknowledged) as progress,
     ):
         ensure_topic(Admin(client_of(producer)), arguments.topic, create=arguments.create)
         for number, record in enumerate(_records(arguments, delimiter)):
