@@ -31,7 +31,6 @@ from tests.support.frameworks import Framework
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.waiting import wait_until
 
-
 T = TypeVar("T")
 
 _NO_COORDINATOR = {
