@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 import ottla
+from ottla._core import GatewayStatus
 from ottla.console import Console, serve
 from ottla.errors import ConfigError
-from ottla.gateway.status_server import StatusServer
 from ottla.testing import Fault, Gateway, MockCluster
 from tests.mock.test_console_gateways import status
 from tests.support.browser import NARROW, WIDE, assert_accessible, clipped, open_page
@@ -26,7 +26,8 @@ def two_gateways(mock_cluster: MockCluster) -> Iterator[tuple[Console, ottla.Pro
     with ExitStack() as stack:
         gateways = [stack.enter_context(Gateway(mock_cluster.bootstrap)) for _ in range(2)]
         servers = [
-            stack.enter_context(StatusServer(each._core, "127.0.0.1", 0)) for each in gateways
+            stack.enter_context(closing(GatewayStatus(each._core, "127.0.0.1", 0)))
+            for each in gateways
         ]
         mock_cluster.inject(Fault.error("NOT_ENOUGH_REPLICAS"), api="Produce", times=2)
         billing = {"client.id": "billing-3"}
@@ -63,7 +64,7 @@ def test_a_gateway_that_is_gone_hides_nothing_of_the_others(
     mock_cluster.create_topic("orders", partitions=1)
     with (
         Gateway(mock_cluster.bootstrap) as gateway,
-        StatusServer(gateway._core, "127.0.0.1", 0) as served,
+        closing(GatewayStatus(gateway._core, "127.0.0.1", 0)) as served,
         scripted_server(status(b"[1,2,3]")) as port,
         ottla.Producer(gateway.bootstrap, config={"client.id": "audit"}) as audit,
     ):

@@ -22,8 +22,9 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(crate) async fn follow(shared: Arc<Shared>) {
     let mut failing = false;
     loop {
-        let generation = shared.client.snapshot().generation;
-        match shared.client.refresh(generation, TopicSelector::Tracked).await {
+        let loaded = shared.loaded.load_full();
+        let generation = loaded.client.snapshot().generation;
+        match loaded.client.refresh(generation, TopicSelector::Tracked).await {
             Ok(snapshot) => {
                 let at = snapshot.brokers.iter().map(|(id, broker)| (*id, broker.endpoint.clone()));
                 let brokers: BTreeMap<i32, Endpoint> = at.collect();
@@ -39,6 +40,8 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
                 }
                 failing = false;
             }
+            // The client was closed by a reload.
+            Err(_) if !Arc::ptr_eq(&loaded, &shared.loaded.load()) => continue,
             Err(error) if !failing => {
                 tracing::warn!(target: "ottla.gateway", %error, "the cluster cannot be asked for its brokers: the gateway knows those that it has seen in responses");
                 shared.events.push(Event::new(EventKind::ClusterLost).detail(error));

@@ -4,9 +4,11 @@
 //! - [`Gateway`], [`GatewayConfig`], [`Limits`]: start one, with its settings.
 //! - [`addresses`]: the addresses of the brokers, by port or by server name.
 //! - `brokers`, `follow`, `listeners`: the brokers of the cluster, and a listener for each.
+//! - `loaded`: what was made of files, which a reload replaces.
 //! - `serving`, `shared`: from an accepted connection to the end of its session, and what sessions share.
 //! - `connection_counts`, `warnings`: limits on what strangers can use, and what is said about it.
 //! - `sessions`, `events`: the open sessions and what the ended ones did; what happened lately.
+//! - [`monitoring`]: what a gateway shows: the status over HTTP, metrics, the access log.
 //! - `session`: one client connection and its connection to a broker.
 //! - `sasl`: clients that log in to the gateway, and the gateway that logs in to brokers for them.
 //! - `stream`: the bytes of a session as frames. `rewrite`: the parts of responses that contain addresses.
@@ -22,6 +24,8 @@ mod follow;
 mod gateway;
 mod limits;
 mod listeners;
+mod loaded;
+pub mod monitoring;
 mod rewrite;
 mod sasl;
 mod serving;
