@@ -4,14 +4,12 @@
 //! - `refused.rs`: the responses with errors that the gateway gives itself.
 //! - `response.rs`: [`ResponseFault`], what happens to a response; `items.rs`: the topics, partitions and error codes in it.
 //! - `link.rs`: [`Link`], a connection that is slow, frozen or cut; `pace.rs`: how slow.
-//! - `http.rs`: faults over HTTP.
 //! - `topics.rs`: the names of topics by their ids, from responses that pass.
 //!
 //! Invariants: without an injected fault, a request costs one look at an atomic, and without `allow_faults` there is no
 //! [`Faults`]. A fault that found nothing to act on has not hit. What an operator injects is in the log, in the events
 //! and in the counts.
 
-mod http;
 mod items;
 mod link;
 mod pace;
@@ -32,7 +30,6 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-pub use http::{FaultRequest, FaultResponse};
 pub(crate) use link::{Link, Toward};
 pub(crate) use plan::{Injected, SessionFaults};
 pub(crate) use response::{CHANGED_MAX, ResponseFault};
@@ -157,6 +154,21 @@ impl Faults {
     /// The faults, in the order of their injection.
     pub(crate) fn all(&self) -> Vec<InjectedFault> {
         self.registry.lock().all().to_vec()
+    }
+
+    /// Injects a fault that is given as a JSON object; returns it as one, with its id.
+    pub(crate) fn inject_document(&self, text: &[u8], events: &Events) -> Result<String, FaultError> {
+        let id = self.inject(document::parse(text)?, events)?;
+        let registry = self.registry.lock();
+        let fields = registry.get(id).map(document::render_injected).unwrap_or_default();
+        Ok(serde_json::Value::Object(fields).to_string())
+    }
+
+    /// The faults as a JSON array, in the order of their injection, with their hits.
+    pub(crate) fn documents(&self) -> String {
+        let registry = self.registry.lock();
+        let documents = registry.all().iter().map(|injected| document::render_injected(injected).into());
+        serde_json::Value::Array(documents.collect()).to_string()
     }
 
     /// How many requests or connections a fault has hit.

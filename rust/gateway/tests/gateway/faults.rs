@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ottla_gateway::{EventKind, FaultError, FaultRequest, Gateway, GatewayConfig};
+use ottla_gateway::{EventKind, FaultError, Gateway, GatewayConfig};
 use ottla_mock::{Fault, Match, Reaction, When};
 use ottla_protocol::messages::fetch::FetchRequest;
 use ottla_protocol::messages::heartbeat::HeartbeatRequest;
@@ -274,59 +274,8 @@ async fn what_a_gateway_cannot_do_is_an_error() {
     assert_eq!(refused(Reaction::OmitPartition(0)), FaultError::OfACluster("omit_partition"));
     let on_api = gateway.inject(Fault::new(on_produce(), Reaction::Freeze));
     assert_eq!(on_api, Err(FaultError::FreezeWithCondition));
-    assert!(gateway.inject_document(b"{}").unwrap_err().to_string().contains("exactly one of"));
-    let injected = gateway.inject_document(br#"{"api":"Produce","times":2,"disconnect":"after"}"#).unwrap();
-    assert_eq!(injected, r#"{"api":"Produce","disconnect":"after","hits":0,"id":0,"times":2}"#);
-    assert_eq!(gateway.fault_documents().unwrap(), format!("[{injected}]"));
-
-    let request = FaultRequest { method: "GET", path: "/faults", ..Default::default() };
-    assert_eq!(request.respond(&gateway).status, 200);
-
     let config = GatewayConfig { allow_faults: false, ..gateway_config(&cluster.bootstrap()) };
     let without = Gateway::start(config, Default::default()).await.unwrap();
-    let error = without.inject_document(br#"{"silence":true}"#).unwrap_err();
+    let error = without.inject(Fault::new(Match::any(), Reaction::Silence)).unwrap_err();
     assert!(error == FaultError::NotAllowed && error.to_string().contains("--allow-faults"));
-    for method in ["GET", "POST", "DELETE"] {
-        let content_type = Some("application/json");
-        let request = FaultRequest { method, content_type, body: b"{\"silence\":true}", ..request };
-        let response = request.respond(&without);
-        assert!(response.status == 403 && response.body.contains("--allow-faults"), "{response:?}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn faults_over_http_are_for_no_page_and_survive_any_request() {
-    let cluster = cluster().await;
-    let gateway = gateway(&cluster).await;
-    let post = FaultRequest {
-        method: "POST",
-        path: "/faults",
-        content_type: Some("application/json; charset=utf-8"),
-        origin: None,
-        body: br#"{"silence":true}"#,
-    };
-    let status = |request: FaultRequest<'_>| request.respond(&gateway).status;
-    assert_eq!(status(FaultRequest { origin: Some("https://evil.example.com"), ..post }), 403);
-    assert_eq!(status(FaultRequest { origin: Some("null"), method: "DELETE", ..post }), 403);
-    for form in [None, Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("")] {
-        assert_eq!(status(FaultRequest { content_type: form, ..post }), 415);
-    }
-    let long = vec![b' '; FaultRequest::BODY_MAX + 1];
-    assert_eq!(status(FaultRequest { body: &long, ..post }), 413);
-    for body in [&b""[..], b"[", b"\xff", b"null", b"{\"delay\":1e400}", &[b'['; 60_000]] {
-        assert_eq!(status(FaultRequest { body, ..post }), 400);
-    }
-    for path in ["/faults/", "/faults/x", "/faults/-1", "/faults/99999999999999999999", "/faults/1/2"] {
-        assert_eq!(status(FaultRequest { method: "DELETE", path, ..post }), 404);
-    }
-    assert_eq!(status(FaultRequest { method: "PUT", ..post }), 405);
-    assert_eq!(gateway.faults().unwrap().len(), 0);
-
-    assert_eq!((status(post), status(post)), (201, 201));
-    assert_eq!(status(FaultRequest { method: "DELETE", path: "/faults/1", ..post }), 200);
-    assert_eq!(status(FaultRequest { method: "DELETE", path: "/faults/1", ..post }), 404);
-    let all = FaultRequest { method: "DELETE", ..post }.respond(&gateway);
-    assert_eq!(all.body, "{\"removed\": 1}");
-    assert!(FaultRequest::is_for("/faults") && FaultRequest::is_for("/faults/1"));
-    assert!(!FaultRequest::is_for("/faultsx") && !FaultRequest::is_for("/totals"));
 }
