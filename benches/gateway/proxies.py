@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.jars import REPOSITORY
 from tests.support.ports import free_ports_in_a_row
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -63,6 +64,13 @@ def build_of_ottla() -> str:
     return f"{'dev' if is_dev else 'release'} ({path.stat().st_size >> 20} MiB)"
 
 
+def build_gateway() -> Path:
+    """Build the program `ottla-gateway` as users get it, and return its path."""
+    command = ["cargo", "build", "--locked", "--release", "-p", "ottla-gateway-binary"]
+    subprocess.run(command, cwd=REPOSITORY, check=True)
+    return REPOSITORY / "target" / "release" / "ottla-gateway"
+
+
 @contextmanager
 def direct(servers: Mapping[int, str], _: Certificates | None) -> Iterator[Proxy]:
     """No proxy."""
@@ -70,16 +78,27 @@ def direct(servers: Mapping[int, str], _: Certificates | None) -> Iterator[Proxy
 
 
 @contextmanager
-def gateway(servers: Mapping[int, str], tls: Certificates | None) -> Iterator[Proxy]:
-    """`ottla gateway`, with TLS towards clients if there are certificates."""
+def gateway(
+    program: Path | None, servers: Mapping[int, str], tls: Certificates | None
+) -> Iterator[Proxy]:
+    """`ottla gateway`, or the program `ottla-gateway`, with TLS towards clients if there are
+    certificates.
+    """
     port = free_ports_in_a_row(1 + len(servers))
     first, last = port + 1, port + len(servers)
-    command = [sys.executable, "-m", "ottla", "gateway", next(iter(servers.values()))]
-    command += ["--listen", f"127.0.0.1:{port}", "--ports", f"{first}-{last}"]
+    command = [sys.executable, "-m", "ottla", "gateway"] if program is None else [str(program)]
+    command += [
+        next(iter(servers.values())),
+        "--listen",
+        f"127.0.0.1:{port}",
+        "--ports",
+        f"{first}-{last}",
+    ]
     command += ["--first-broker", str(min(servers))]
     if tls is not None:
         command += ["--tls-cert", str(tls.chain), "--tls-key", str(tls.key)]
-    with _running("ottla gateway", command, port, last) as proxy:
+    name = "ottla gateway" if program is None else "ottla-gateway"
+    with _running(name, command, port, last) as proxy:
         yield proxy
 
 

@@ -1,7 +1,9 @@
 """`ottla gateway`, kafka-proxy and no proxy, side by side, in front of three Kafka brokers.
 
-    python -m benches.gateway.run [--kafka-proxy PROGRAM] [--rounds 3] [--megabytes 500]
+    python -m benches.gateway.run [--kafka-proxy PROGRAM] [--gateway-binary [PROGRAM]]
+        [--rounds 3] [--megabytes 500]
 
+`--gateway-binary` adds the program without Python, `ottla-gateway`; without a path it is built.
 kafka-proxy is github.com/grepplabs/kafka-proxy, which `go build` makes from its sources; without
 --kafka-proxy it is left out. Reported are the rates of producing and fetching, the CPU seconds of
 the proxy for each gigabyte, the latency of an acknowledged record and of a fetch, and the proxy's
@@ -71,9 +73,19 @@ def main() -> int:
     parser.add_argument("--megabytes", type=int, default=500, help="produced and read a round")
     parser.add_argument("--count", type=int, default=500, help="records and fetches for latencies")
     parser.add_argument("--kafka-proxy", type=Path, help="the program of kafka-proxy")
+    parser.add_argument(
+        "--gateway-binary",
+        nargs="?",
+        const="",
+        metavar="PROGRAM",
+        help="measure the program ottla-gateway too; built if no path is given",
+    )
     options = parser.parse_args()
     print(f"ottla: {proxies.build_of_ottla()}")
-    starts: list[Start] = [proxies.direct, proxies.gateway]
+    starts: list[Start] = [proxies.direct, partial(proxies.gateway, None)]
+    if options.gateway_binary is not None:
+        program = options.gateway_binary or proxies.build_gateway()
+        starts.append(partial(proxies.gateway, Path(program)))
     if options.kafka_proxy is not None:
         starts.append(partial(proxies.kafka_proxy, options.kafka_proxy))
     results: dict[tuple[str, bool], Result] = {}

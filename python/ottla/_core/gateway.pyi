@@ -23,6 +23,7 @@ class Gateway:
         allow_plaintext_passwords: bool = False,
         reauthenticate: float | None = None,
         limits: dict[str, Any] | None = None,
+        rules: dict[str, Any] | None = None,
     ) -> Gateway: ...
     @property
     def bootstrap(self) -> str:

@@ -22,6 +22,7 @@ from ottla.cli.gateway_arguments import (
     tls_of,
     users_of,
 )
+from ottla.cli.gateway_rules import rules_of
 from ottla.cli.messages import say
 from ottla.cli.options import configuration, servers_of
 from ottla.cli.output import print_document
@@ -87,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         allow_plaintext_passwords=arguments.allow_plaintext_passwords,
         reauthenticate=arguments.reauthenticate,
         limits=limits_of(arguments),
+        rules=rules_of(arguments),
     )
     with ExitStack() as shown:
         # The log gets those connections, too, that end because the gateway does.

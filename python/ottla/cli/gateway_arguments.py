@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ottla.cli.gateway_rules import add_rules
 from ottla.cli.options import add_cluster, add_json
 from ottla.cli.parsing import seconds
 from ottla.errors import ConfigError
@@ -103,6 +104,7 @@ def add_arguments(commands: argparse._SubParsersAction[Any]) -> argparse.Argumen
         metavar="SECONDS",
         help="how long a login lasts; clients renew theirs before (as long as the connection)",
     )
+    add_rules(parser)
     parser.add_argument(
         "--connections",
         type=_count,

@@ -16,13 +16,15 @@ class GatewayEvent:
         time: when it happened; the last time if it repeated itself.
         kind: what happened: ``broker_joined``, ``broker_moved``, ``broker_left``,
             ``cluster_lost`` (it could not be asked for its brokers), ``cluster_found``,
-            ``coordinator_moved``, ``refused`` (too many connections) or ``connection_failed``.
+            ``coordinator_moved``, ``refused`` (too many connections), ``denied`` (a request that
+            the rules do not allow) or ``connection_failed``.
         count: how often, without another event in between.
         broker: the broker's id; the new coordinator of ``coordinator_moved``.
         name: the group or the transactional id whose coordinator has moved.
         client_id: the ``client.id`` of the connection.
         peer: the client's address as ``host:port``.
-        detail: the broker's address, the cause of a failure, or the id of the coordinator before.
+        detail: the broker's address, the API of a denied request, the cause of a failure, or the id
+            of the coordinator before.
     """
 
     number: int
@@ -52,6 +54,7 @@ class GatewayEvent:
                 f"{self.name!r} moved its coordinator from broker {detail} to {broker} ({client})"
             ),
             "refused": f"{client} was refused: too many connections",
+            "denied": f"{client} may not use {detail} here",
             "connection_failed": f"the connection of {client} to {at} failed: {detail}",
         }.get(self.kind, self.kind)
         return text if self.count == 1 else f"{text} ({self.count} times)"

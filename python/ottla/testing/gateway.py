@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
 from ottla import _core
-from ottla._internal.arguments import mapping
+from ottla._internal.arguments import mapping, names
+from ottla._internal.required_arguments import flag
 from ottla.gateway.connection import GatewayConnection, connection_of
 from ottla.gateway.event import GatewayEvent, event_of
 from ottla.gateway.totals import GatewayTotals, totals_of
@@ -28,17 +29,49 @@ class Gateway:
         bootstrap: the addresses of the cluster, as a value of ``bootstrap.servers``.
         config: how the gateway connects to the cluster, by Kafka's dotted names, such as
             ``security.protocol``. Default: plaintext.
+        read_only: pass on nothing that changes the cluster but what consumers do: memberships,
+            committed offsets and acknowledgements.
+        no_admin: pass on nothing that changes topics, configurations, access, quotas, users, groups
+            or brokers.
+        deny_apis: Kafka's names of APIs whose requests are not passed on.
+        allow_topics: patterns; clients use and see only topics of which one matches the whole name.
+        deny_topics: patterns of topics that clients do not use and see.
+        allow_groups: as ``allow_topics``, for groups of every kind.
+        deny_groups: as ``deny_topics``, for groups of every kind.
+
+    Clients get Kafka's authorization errors for what is not passed on.
 
     Raises:
         ConfigError: an argument is wrong.
     """
 
-    def __init__(self, bootstrap: str, config: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        config: Mapping[str, Any] | None = None,
+        *,
+        read_only: bool = False,
+        no_admin: bool = False,
+        deny_apis: Iterable[str] = (),
+        allow_topics: Iterable[str] = (),
+        deny_topics: Iterable[str] = (),
+        allow_groups: Iterable[str] = (),
+        deny_groups: Iterable[str] = (),
+    ) -> None:
         given = mapping("config", config or {}, '{"security.protocol": "SSL"}')
         self._core = _core.Gateway(
             {**given, "bootstrap.servers": bootstrap},
             listen=("127.0.0.1", 0),
             advertised_host="127.0.0.1",
+            rules={
+                "read_only": flag("read_only", read_only),
+                "no_admin": flag("no_admin", no_admin),
+                "deny_apis": names("deny_apis", deny_apis),
+                "allow_topics": names("allow_topics", allow_topics),
+                "deny_topics": names("deny_topics", deny_topics),
+                "allow_groups": names("allow_groups", allow_groups),
+                "deny_groups": names("deny_groups", deny_groups),
+            },
         )
 
     @property

@@ -31,6 +31,7 @@ pub mod doctor;
 mod endpoint;
 pub mod environment;
 pub mod error;
+mod event_text;
 mod first_names;
 pub mod group_offsets;
 mod http;
@@ -58,5 +59,6 @@ pub use cluster::{Client, Coordinator, CoordinatorKind, EventSubscription, IfMis
 pub use config::Config;
 pub use endpoint::Endpoint;
 pub use error::{Error, Kind, Result};
+pub use event_text::EventText;
 pub use requests::{ListedOffset, OffsetSpec};
 pub use topic_partition::TopicPartition;

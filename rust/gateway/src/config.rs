@@ -6,6 +6,7 @@ use ottla_client::Config;
 
 use crate::addresses::Routing;
 use crate::limits::Limits;
+use crate::rules::AccessRules;
 use crate::sasl::SaslConfig;
 
 /// The settings of a gateway.
@@ -25,6 +26,8 @@ pub struct GatewayConfig {
     pub tls: Option<TlsConfig>,
     /// How clients log in to the gateway. SASL passes through if `None`.
     pub sasl: Option<SaslConfig>,
+    /// The requests that are not passed on.
+    pub rules: AccessRules,
     /// How much of the gateway a client may use.
     pub limits: Limits,
 }

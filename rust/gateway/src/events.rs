@@ -35,6 +35,8 @@ pub enum EventKind {
     CoordinatorMoved,
     /// A connection was closed when it was accepted, since there were too many.
     Refused,
+    /// A request was not passed on, since the rules do not allow it.
+    Denied,
     /// A connection was not set up, or ended with an error.
     ConnectionFailed,
 }
@@ -51,6 +53,7 @@ impl EventKind {
             Self::ClusterFound => "cluster_found",
             Self::CoordinatorMoved => "coordinator_moved",
             Self::Refused => "refused",
+            Self::Denied => "denied",
             Self::ConnectionFailed => "connection_failed",
         }
     }

@@ -23,7 +23,11 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
     let mut failing = false;
     loop {
         let generation = shared.client.snapshot().generation;
-        match shared.client.refresh(generation, TopicSelector::Tracked).await {
+        let topics = match &shared.rules {
+            Some(rules) if rules.limits_topics() => TopicSelector::All,
+            _ => TopicSelector::Tracked,
+        };
+        match shared.client.refresh(generation, topics).await {
             Ok(snapshot) => {
                 let at = snapshot.brokers.iter().map(|(id, broker)| (*id, broker.endpoint.clone()));
                 let brokers: BTreeMap<i32, Endpoint> = at.collect();
@@ -32,6 +36,9 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
                 }
                 for (id, at) in &brokers {
                     shared.advertise(*id, &at.host, at.port);
+                }
+                if let Some(rules) = &shared.rules {
+                    snapshot.topics().for_each(|topic| rules.learn(topic.id, &topic.name));
                 }
                 if failing {
                     tracing::info!(target: "ottla.gateway", "the cluster answers again");

@@ -32,6 +32,11 @@ use crate::sessions::{EndedSession, Sessions, Totals};
 use crate::shared::Shared;
 use crate::warnings::{self, Warnings};
 
+/// The time between two looks at what others do.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// How long the brokers of a known cluster may be without an address.
+const ADDRESSES_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Why a gateway cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
@@ -54,6 +59,19 @@ pub enum GatewayError {
     /// The settings of the connections to the cluster are wrong.
     #[error(transparent)]
     Cluster(#[from] Error),
+}
+
+/// Why clients cannot reach all brokers through a gateway.
+#[derive(Debug, thiserror::Error)]
+pub enum FindBrokersError {
+    /// The cluster does not say which brokers it has.
+    #[error(transparent)]
+    Cluster(Error),
+    /// Brokers without an address.
+    #[error(
+        "these brokers have no address here: {0}; --ports and --first-broker must have a free port for each id from the lowest to the highest"
+    )]
+    WithoutAddress(String),
 }
 
 /// A running gateway. Dropping it closes all connections at once.
@@ -93,6 +111,7 @@ impl Gateway {
             tls,
             logins: logins.map(Arc::new),
             environment,
+            rules: Some(config.rules).filter(|rules| !rules.is_empty()),
             connections: Arc::new(ConnectionCounts::new(
                 config.limits.connections,
                 config.limits.connections_per_address,
@@ -130,14 +149,39 @@ impl Gateway {
     /// The known brokers, each with its address behind the gateway.
     #[must_use]
     pub fn brokers(&self) -> BTreeMap<i32, Endpoint> {
-        let shared = &self.shared;
-        let known = shared.brokers.all().into_keys();
-        let address = |id| {
-            let address = shared.addresses.of(id).ok()?;
-            let port = shared.listeners.port(id).unwrap_or(address.port);
-            Some((id, Endpoint { port, ..address }))
-        };
-        known.filter_map(address).filter(|(_, address)| address.port > 0).collect()
+        self.shared.addresses_of_brokers()
+    }
+
+    /// What the sessions share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Waits until the gateway has an address for each broker of the cluster, for `default.api.timeout.ms` and a few
+    /// seconds.
+    ///
+    /// # Errors
+    /// If the cluster does not respond, or does not accept the gateway itself, as is usual where the credentials are
+    /// those of its clients; if a broker has no address.
+    pub async fn find_brokers(&self) -> Result<(), FindBrokersError> {
+        let client = &self.shared.client;
+        let within = client.config().default_api_timeout;
+        client.find_cluster(within).await.map_err(FindBrokersError::Cluster)?;
+        self.shared.refresh.notify_one();
+        let expected: Vec<i32> = client.snapshot().brokers.keys().copied().collect();
+        let deadline = Instant::now() + ADDRESSES_TIMEOUT;
+        loop {
+            let known = self.brokers();
+            let missing = expected.iter().filter(|id| !known.contains_key(id)).map(ToString::to_string);
+            let missing = missing.collect::<Vec<_>>().join(", ");
+            if missing.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(FindBrokersError::WithoutAddress(missing));
+            }
+            sleep(POLL_INTERVAL).await;
+        }
     }
 
     /// The sessions that are open now.
@@ -174,7 +218,7 @@ impl Gateway {
         self.shared.draining.send_replace(true);
         let deadline = Instant::now() + within;
         while !self.shared.sessions.is_empty() && Instant::now() < deadline {
-            sleep(Duration::from_millis(10)).await;
+            sleep(POLL_INTERVAL).await;
         }
         self.shared.client.close();
         self.shared.sessions.cut_off()

@@ -8,6 +8,7 @@
 //! - `connection_counts`, `warnings`: limits on what strangers can use, and what is said about it.
 //! - `sessions`, `events`: the open sessions and what the ended ones did; what happened lately.
 //! - `session`: one client connection and its connection to a broker.
+//! - `rules`: the requests that are not passed on. `refusal`: Kafka's own responses to those.
 //! - `sasl`: clients that log in to the gateway, and the gateway that logs in to brokers for them.
 //! - `stream`: the bytes of a session as frames. `rewrite`: the parts of responses that contain addresses.
 //!
@@ -22,7 +23,9 @@ mod follow;
 mod gateway;
 mod limits;
 mod listeners;
+mod refusal;
 mod rewrite;
+mod rules;
 mod sasl;
 mod serving;
 mod session;
@@ -33,8 +36,9 @@ mod warnings;
 
 pub use config::{GatewayConfig, TlsConfig};
 pub use events::{Event, EventKind};
-pub use gateway::{Gateway, GatewayError};
+pub use gateway::{FindBrokersError, Gateway, GatewayError};
 pub use limits::Limits;
+pub use rules::{AccessRules, NameRule};
 pub use sasl::SaslConfig;
 pub use session::{ApiCount, Coordinated, Counts, LastError, Role, SessionInfo};
 pub use sessions::{EndedSession, Totals};

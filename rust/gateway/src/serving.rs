@@ -18,6 +18,7 @@ use crate::connection_counts::Excess;
 use crate::events::{Event, EventKind};
 use crate::listeners::bind;
 use crate::rewrite::AddressBook;
+use crate::rules::AccessRules;
 use crate::sasl::{self, Guard, OpenError};
 use crate::session::{Session, SessionEnd, SessionStart, SessionStatus};
 use crate::shared::Shared;
@@ -104,7 +105,8 @@ async fn serve(
         Ok(Ok(Opened { client, broker, guard })) => {
             let Shared { limits, pool, events, .. } = &**shared;
             let session = Session::new(limits, pool, status, events, draining);
-            let start = SessionStart { guard, first_request_by: begun + limits.setup };
+            let start =
+                SessionStart { guard, rules: shared.rules.as_ref(), first_request_by: begun + limits.setup };
             let end = session.run(client, broker, &mut Book(shared), start).await;
             warn_of_end(shared, status, &end);
             (end.to_string(), end.is_failure())
@@ -205,6 +207,10 @@ impl AddressBook for Book<'_> {
     fn translate(&mut self, broker: i32, host: &str, port: i32) -> Option<Endpoint> {
         let port = u16::try_from(port).ok()?;
         self.0.advertise(broker, host, port)
+    }
+
+    fn rules(&self) -> Option<&AccessRules> {
+        self.0.rules.as_ref()
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`Shared`]: what the sessions of a gateway share, and how one finds its broker.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -20,6 +20,7 @@ use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, EventKind, Events};
 use crate::limits::Limits;
 use crate::listeners::Listeners;
+use crate::rules::AccessRules;
 use crate::sasl::Logins;
 use crate::session::BufferPool;
 use crate::sessions::Sessions;
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     /// The logins of clients, unless SASL passes through.
     pub(crate) logins: Option<Arc<Logins>>,
     pub(crate) environment: Environment,
+    /// The requests that are not passed on; `None` without a rule.
+    pub(crate) rules: Option<AccessRules>,
     pub(crate) limits: Limits,
     pub(crate) pool: BufferPool,
     pub(crate) sessions: Sessions,
@@ -54,6 +57,17 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// The known brokers, each with its address behind the gateway.
+    pub(crate) fn addresses_of_brokers(&self) -> BTreeMap<i32, Endpoint> {
+        let address = |id| {
+            let address = self.addresses.of(id).ok()?;
+            let port = self.listeners.port(id).unwrap_or(address.port);
+            Some((id, Endpoint { port, ..address }))
+        };
+        let known = self.brokers.all().into_keys();
+        known.filter_map(address).filter(|(_, address)| address.port > 0).collect()
+    }
+
     /// Opens and closes listeners as brokers come and go.
     pub(crate) fn apply(&self, change: &Change) {
         match change {

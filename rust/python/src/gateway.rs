@@ -9,8 +9,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use ottla_gateway::addresses::Routing;
 use ottla_gateway::{
-    Coordinated, Counts, Event, Gateway as Core, GatewayConfig, Limits, Role, SaslConfig, SessionInfo,
-    TlsConfig,
+    AccessRules, Coordinated, Counts, Event, Gateway as Core, GatewayConfig, Limits, NameRule, Role,
+    SaslConfig, SessionInfo, TlsConfig,
 };
 use ottla_protocol::ErrorCode;
 use pyo3::prelude::*;
@@ -45,7 +45,7 @@ impl Gateway {
 #[pymethods]
 impl Gateway {
     #[new]
-    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None))]
+    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None, rules=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -61,6 +61,7 @@ impl Gateway {
         allow_plaintext_passwords: bool,
         #[pyo3(from_py_with = number::timeout)] reauthenticate: Option<f64>,
         limits: Option<&Bound<'_, PyDict>>,
+        rules: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (cluster, environment) = config::config(py, None, Some(config), None)?;
         let (host, port) = listen;
@@ -84,7 +85,8 @@ impl Gateway {
             reauthenticate.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
         let sasl = users.map(|users| SaslConfig { users, allow_plaintext_passwords, lifetime });
         let limits = limits.map_or_else(|| Ok(Limits::default()), read_limits)?;
-        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, limits };
+        let rules = rules.map_or_else(|| Ok(AccessRules::default()), |rules| read_rules(py, rules))?;
+        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, rules, limits };
         let core = wait(py, Core::start(config, environment))?;
         let core = core.map_err(|error| errors::config(py, error.to_string()))?;
         let core = ProcessLocal::new(Arc::new(core));
@@ -160,6 +162,29 @@ impl Gateway {
         self.closed.store(true, Ordering::Release);
         cut_off
     }
+}
+
+/// What clients may not do, by names; what is missing has its default.
+fn read_rules(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<AccessRules> {
+    let flag = |name| given.get_item(name)?.map_or(Ok(false), |value| value.extract::<bool>());
+    let list =
+        |name| given.get_item(name)?.map_or_else(|| Ok(Vec::new()), |value| value.extract::<Vec<String>>());
+    let mut rules = AccessRules::default();
+    if flag("read_only")? {
+        rules = rules.read_only();
+    }
+    if flag("no_admin")? {
+        rules = rules.no_admin();
+    }
+    for name in list("deny_apis")? {
+        rules = rules.deny_api(&name).map_err(|error| errors::config(py, error))?;
+    }
+    let names = |allowed, denied| {
+        let rule = NameRule::new(&list(allowed)?, &list(denied)?);
+        rule.map_err(|error| errors::config(py, error))
+    };
+    let topics = names("allow_topics", "deny_topics")?;
+    Ok(rules.with_topics(topics).with_groups(names("allow_groups", "deny_groups")?))
 }
 
 /// The limits by name; those that are absent have their defaults.

@@ -5,15 +5,14 @@
 //! Python thread; those that do not fit are dropped and counted. An event below its logger's level
 //! costs one atomic load. No lock is used that a fork could leave locked.
 
-use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
+use ottla_client::EventText;
 use pyo3::prelude::*;
-use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
@@ -211,14 +210,13 @@ impl Subscriber for PythonSubscriber {
         let queue = CURRENT_QUEUE.load();
         let Some(queue) = queue.as_ref().filter(|queue| queue.pid == std::process::id()) else { return };
         let metadata = event.metadata();
-        let mut text = EventText::default();
-        event.record(&mut text);
+        let text = EventText::of(event);
         let log_event = (
             LOGGERS.get(logger_index(metadata.target())).copied().unwrap_or_default(),
             python_level(*metadata.level()),
             metadata.file().unwrap_or_default(),
             metadata.line().unwrap_or_default(),
-            text.message + &text.error + &text.fields,
+            text.into_line(),
         );
         if queue.sender.try_send(QueueItem::Event(log_event)).is_err() {
             DROPPED.fetch_add(1, Ordering::Relaxed);
@@ -251,28 +249,5 @@ const fn python_level(level: Level) -> u8 {
         Level::INFO => 20,
         Level::WARN => 30,
         Level::ERROR => 40,
-    }
-}
-
-/// An event as text: its message, its error after a colon, and its other fields as `name=value`.
-#[derive(Default)]
-struct EventText {
-    message: String,
-    error: String,
-    fields: String,
-}
-
-impl Visit for EventText {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // Writing to a string does not fail.
-        let _ = match field.name() {
-            "message" => write!(self.message, "{value:?}"),
-            "error" => write!(self.error, ": {value:?}"),
-            name => write!(self.fields, " {name}={value:?}"),
-        };
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.record_debug(field, &format_args!("{value}"));
     }
 }

@@ -15,6 +15,7 @@ mod group;
 mod nearest;
 mod other_clients;
 mod partitioner;
+mod properties;
 #[cfg(feature = "arrow")]
 mod registry;
 mod resolved_keys;
@@ -33,6 +34,7 @@ pub use consumer::{AutoOffsetReset, IsolationLevel, ShareAcknowledgementMode, Sh
 pub use group::{AssignmentStrategy, GroupProtocol};
 pub use other_clients::{Mapping, OTHER_CLIENT_KEYS, OtherClientKey};
 pub use partitioner::Partitioner;
+pub use properties::read_properties;
 #[cfg(feature = "arrow")]
 pub use registry::{REGISTRY_PREFIX, RegistryConfig, RegistryUrls};
 pub use rows::Row;

@@ -17,6 +17,7 @@ pub(crate) use endpoints::{Endpoints, EndpointsWalk};
 pub(crate) use metadata::rewrite_brokers;
 pub(crate) use whole::{limit_versions, rewrite_whole};
 
+use crate::rules::AccessRules;
 use ottla_client::Endpoint;
 use ottla_protocol::{ApiKey, WireError};
 
@@ -24,6 +25,11 @@ use ottla_protocol::{ApiKey, WireError};
 pub(crate) trait AddressBook {
     /// The gateway's address of the broker that the cluster advertises at this host and port; `None` if it has none.
     fn translate(&mut self, broker: i32, host: &str, port: i32) -> Option<Endpoint>;
+
+    /// What clients may not do; `None` without a rule.
+    fn rules(&self) -> Option<&AccessRules> {
+        None
+    }
 }
 
 /// A response that cannot be rewritten.

@@ -1,13 +1,18 @@
-//! Short responses, which are decoded, changed and encoded again.
+//! Short responses, and those that are filtered, which are decoded, changed and encoded again.
 
 use bytes::Bytes;
 use ottla_protocol::header::decode_response_header;
 use ottla_protocol::messages::api_versions::ApiVersionsResponse;
 use ottla_protocol::messages::describe_cluster::DescribeClusterResponse;
 use ottla_protocol::messages::describe_quorum::DescribeQuorumResponse;
+use ottla_protocol::messages::describe_topic_partitions::DescribeTopicPartitionsResponse;
 use ottla_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};
+use ottla_protocol::messages::list_groups::ListGroupsResponse;
+use ottla_protocol::messages::metadata::MetadataResponse;
 use ottla_protocol::wire::{Frame, Reader};
 use ottla_protocol::{ApiKey, ErrorCode, Message, WireError, header};
+
+use crate::rules::{AccessRules, Filter};
 
 use super::{AddressBook, RewriteError, supported_versions};
 
@@ -16,10 +21,34 @@ pub(crate) fn rewrite_whole(
     api: ApiKey,
     version: i16,
     response: Bytes,
+    filter: Option<Filter>,
     book: &mut dyn AddressBook,
 ) -> Result<Frame, RewriteError> {
     let rewritten = match api {
-        ApiKey::ApiVersions => rewrite_versions(version, response),
+        ApiKey::Metadata => change::<MetadataResponse>(api, version, response, |response| {
+            response.brokers.retain_mut(|broker| {
+                let address = book.translate(broker.node_id, &broker.host, broker.port);
+                let Some(address) = address else { return false };
+                (broker.host, broker.port) = (address.host, i32::from(address.port));
+                true
+            });
+            if let (Some(rules), Some(filter)) = (book.rules(), filter) {
+                rules.filter_metadata(response, filter);
+            }
+        }),
+        ApiKey::DescribeTopicPartitions => {
+            change::<DescribeTopicPartitionsResponse>(api, version, response, |response| {
+                if let Some(rules) = book.rules() {
+                    rules.filter_topic_partitions(response);
+                }
+            })
+        }
+        ApiKey::ListGroups => change::<ListGroupsResponse>(api, version, response, |response| {
+            if let Some(rules) = book.rules() {
+                rules.filter_groups(response);
+            }
+        }),
+        ApiKey::ApiVersions => rewrite_versions(version, response, book.rules()),
         ApiKey::FindCoordinator => change::<FindCoordinatorResponse>(api, version, response, |response| {
             translate_coordinators(response, version, book);
         }),
@@ -83,22 +112,24 @@ fn translate_coordinator(
     }
 }
 
-fn rewrite_versions(version: i16, response: Bytes) -> Result<Frame, WireError> {
+fn rewrite_versions(version: i16, response: Bytes, rules: Option<&AccessRules>) -> Result<Frame, WireError> {
     let mut r = Reader::new(response);
     let correlation_id = decode_response_header(&mut r, 0)?;
     // A broker that does not support the version responds in version 0, which starts with the error code as all do.
     let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
     let version = if ErrorCode::from(code) == ErrorCode::UnsupportedVersion { 0 } else { version };
     let mut message = ApiVersionsResponse::decode(&mut r, version)?;
-    limit_versions(&mut message);
+    limit_versions(&mut message, rules);
     header::response_frame(ApiKey::ApiVersions, version, correlation_id, &message)
 }
 
-/// Limits the versions of a response to those that the gateway supports, and leaves out unknown APIs.
-pub(crate) fn limit_versions(message: &mut ApiVersionsResponse) {
+/// Limits the versions of a response to those that the gateway supports and its rules allow; leaves out other APIs.
+pub(crate) fn limit_versions(message: &mut ApiVersionsResponse, rules: Option<&AccessRules>) {
     message.api_keys.retain_mut(|range| {
         let Ok(api) = ApiKey::try_from(range.api_key) else { return false };
-        let (min, max) = supported_versions(api);
+        let supported = supported_versions(api);
+        let offered = rules.map_or(Some(supported), |rules| rules.limit(api, supported));
+        let Some((min, max)) = offered else { return false };
         range.min_version = range.min_version.max(min);
         range.max_version = range.max_version.min(max);
         range.min_version <= range.max_version

@@ -21,6 +21,7 @@ use super::logins::Logins;
 use super::state::Login;
 use super::upstream::Upstream;
 use crate::rewrite::{limit_versions, supported_versions};
+use crate::rules::AccessRules;
 use crate::session::{SessionStatus, unsupported_version};
 use crate::shared::Shared;
 use crate::stream::{
@@ -66,8 +67,15 @@ pub(crate) async fn open(
         }
         let now = Instant::now();
         status.requested(&head, now);
-        let pending =
-            PendingResponse { api, version, correlation_id, since: now, source: Source::Broker, named: None };
+        let pending = PendingResponse {
+            api,
+            version,
+            correlation_id,
+            since: now,
+            source: Source::Broker,
+            named: None,
+            filter: None,
+        };
         if api == ApiKey::ApiVersions {
             let response = match version > supported_versions(api).1 {
                 true => unsupported_version(correlation_id)?,
@@ -76,7 +84,7 @@ pub(crate) async fn open(
                         Some(connected) => connected,
                         None => shared.connect_unauthenticated(broker).await?,
                     };
-                    let response = versions(&connected, &head);
+                    let response = versions(&connected, &head, shared.rules.as_ref());
                     setup = Some(connected);
                     response?
                 }
@@ -140,12 +148,16 @@ async fn send(client: &mut Box<dyn Stream>, response: &[u8]) -> io::Result<()> {
 }
 
 /// The response to ApiVersions: the broker's, as far as the gateway supports it.
-fn versions(connected: &ConnectionSetup, head: &RequestHead<'_>) -> Result<Bytes, Violation> {
+fn versions(
+    connected: &ConnectionSetup,
+    head: &RequestHead<'_>,
+    rules: Option<&AccessRules>,
+) -> Result<Bytes, Violation> {
     let mut response = connected.versions().cloned().unwrap_or_else(|| ApiVersionsResponse {
         error_code: ErrorCode::UnknownServerError.code(),
         ..Default::default()
     });
-    limit_versions(&mut response);
+    limit_versions(&mut response, rules);
     if head.version < FIRST_WITH_FEATURES_FROM_ZERO {
         response.supported_features.retain(|feature| feature.min_version > 0);
     }

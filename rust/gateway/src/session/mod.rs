@@ -39,11 +39,12 @@ pub use role::Role;
 pub(crate) use status::SessionStatus;
 pub use status::{LastError, SessionInfo};
 
-use crate::events::Events;
+use crate::events::{Event, EventKind, Events};
 use crate::limits::Limits;
 use crate::rewrite::AddressBook;
+use crate::rules::AccessRules;
 use crate::sasl::Guard;
-use crate::stream::{InFlight, Output, PendingResponse, Segment, Source, Violation};
+use crate::stream::{InFlight, Output, PendingResponse, RequestHead, Segment, Source, Violation};
 
 /// Why a session has ended.
 #[derive(Debug, thiserror::Error)]
@@ -116,7 +117,9 @@ pub(crate) struct Session<'a> {
 }
 
 /// The state of a session before its first request.
-pub(crate) struct SessionStart {
+pub(crate) struct SessionStart<'a> {
+    /// What clients may not do; `None` without a rule.
+    pub(crate) rules: Option<&'a AccessRules>,
     /// The client's login, unless SASL passes through.
     pub(crate) guard: Option<Guard>,
     /// When the first request must be whole.
@@ -206,7 +209,7 @@ impl<'a> Session<'a> {
         client: Box<dyn Stream>,
         broker: Box<dyn Stream>,
         book: &mut (dyn AddressBook + Send),
-        start: SessionStart,
+        start: SessionStart<'_>,
     ) -> SessionEnd {
         self.status.connected();
         // A client that has logged in has sent several.
@@ -214,7 +217,7 @@ impl<'a> Session<'a> {
         let (mut from_client, mut to_client) = tokio::io::split(client);
         let (mut from_broker, mut to_broker) = tokio::io::split(broker);
         let end = {
-            let requests = requests::pump(self, &mut from_client, &mut to_broker, start.guard);
+            let requests = requests::pump(self, &mut from_client, &mut to_broker, start.guard, start.rules);
             let responses = responses::pump(self, &mut from_broker, &mut to_client, book);
             first_end(self, start.first_request_by, pin!(requests), pin!(responses)).await
         };
@@ -261,8 +264,14 @@ impl<'a> Session<'a> {
             since,
             source,
             named: None,
+            filter: None,
         });
         response
+    }
+
+    /// Records that the rules do not allow a request.
+    fn deny(&self, head: &RequestHead<'_>) {
+        self.events.push(Event::of(EventKind::Denied, self.status).detail(head.api.name()));
     }
 
     /// Waits until a request may be in flight.

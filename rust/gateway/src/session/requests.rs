@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use super::buffers::Inlet;
 use super::{Session, SessionEnd, send};
 use crate::rewrite::supported_versions;
+use crate::rules::{AccessRules, RuleRuling};
 use crate::sasl::{Guard, Ruling};
 use crate::stream::{
     FRAME_MAX_BEFORE_LOGIN, Output, PendingResponse, RequestHead, RequestStream, Source, Verdict, Violation,
@@ -22,6 +23,7 @@ pub(super) async fn pump(
     from_client: &mut (impl AsyncRead + Unpin),
     to_broker: &mut (impl AsyncWrite + Unpin + Send),
     mut guard: Option<Guard>,
+    rules: Option<&AccessRules>,
 ) -> SessionEnd {
     let mut stream = RequestStream::new(session.limits.request_max);
     let mut inlet = Inlet::new(session.pool);
@@ -50,7 +52,7 @@ pub(super) async fn pump(
             }
         }
         let progress =
-            stream.advance(inlet.bytes(), &mut output, |head| judge(session, guard.as_mut(), head));
+            stream.advance(inlet.bytes(), &mut output, |head| judge(session, guard.as_mut(), rules, head));
         let progress = match progress {
             Ok(progress) => progress,
             Err(violation) => return SessionEnd::ClientViolation(violation),
@@ -71,6 +73,7 @@ pub(super) async fn pump(
 fn judge(
     session: &Session<'_>,
     guard: Option<&mut Guard>,
+    rules: Option<&AccessRules>,
     head: &RequestHead<'_>,
 ) -> Result<Verdict, Violation> {
     let now = Instant::now();
@@ -86,8 +89,20 @@ fn judge(
         Some(Ruling::Wait) => return Ok(Verdict::Wait),
         Some(Ruling::Answer(frame)) => Some(frame),
     };
+    let (answer, verdict, filter) = match (answer, rules) {
+        (Some(answer), _) => (Some(answer), Verdict::Discard, None),
+        (None, None) => (None, Verdict::Pass, None),
+        (None, Some(rules)) => match rules.judge(head).inspect_err(|_| session.deny(head))? {
+            RuleRuling::Pass(filter) => (None, Verdict::Pass, filter),
+            RuleRuling::Gather(max) => return Ok(Verdict::Gather(max)),
+            RuleRuling::Replace(frame, filter) => (None, Verdict::Replace(frame), filter),
+            RuleRuling::Answer(frame) => {
+                session.deny(head);
+                (Some(frame), Verdict::Discard, None)
+            }
+        },
+    };
     let named = session.status.requested(head, now).map(Box::new);
-    let verdict = if answer.is_some() { Verdict::Discard } else { Verdict::Pass };
     if head.expects_response || answer.is_some() {
         session.in_flight.lock().push(PendingResponse {
             api: head.api,
@@ -96,6 +111,7 @@ fn judge(
             since: now,
             source: answer.map_or(Source::Broker, Source::Gateway),
             named,
+            filter,
         });
     }
     Ok(verdict)

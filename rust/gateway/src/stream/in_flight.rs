@@ -9,6 +9,7 @@ use bytes::Bytes;
 use ottla_protocol::ApiKey;
 use tokio::sync::oneshot;
 
+use crate::rules::Filter;
 use crate::session::Coordinated;
 
 /// Where a response comes from.
@@ -37,6 +38,8 @@ pub(crate) struct PendingResponse {
     pub(crate) source: Source,
     /// What the request names that the broker coordinates.
     pub(crate) named: Option<Box<Coordinated>>,
+    /// What its response must not show.
+    pub(crate) filter: Option<Filter>,
 }
 
 /// The requests that wait for their responses, the oldest first.

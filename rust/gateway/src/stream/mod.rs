@@ -64,6 +64,9 @@ pub(crate) enum Violation {
     /// A request that only a client that is logged in may send, or one of a login that is out of turn.
     #[error("{0} before it was logged in, or out of turn in a login")]
     BeforeLogin(&'static str),
+    /// A request that is not allowed, and for which there is no response.
+    #[error("a request of {0}, which is not allowed here")]
+    Denied(&'static str),
     /// A request that cannot be decoded.
     #[error("a malformed request of {0}")]
     MalformedRequest(&'static str),

@@ -1,5 +1,6 @@
 //! [`RequestStream`]: the bytes from a client, of which the headers are read.
 
+use bytes::Bytes;
 use ottla_protocol::ApiKey;
 use ottla_protocol::header::LENGTH_PREFIX;
 
@@ -41,12 +42,14 @@ impl<'a> RequestHead<'a> {
 }
 
 /// What becomes of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It goes to the broker.
     Pass,
     /// It goes nowhere.
     Discard,
+    /// This frame goes to the broker in its place.
+    Replace(Bytes),
     /// It must be whole, and not longer than this, before it is judged.
     Gather(usize),
     /// It must wait, and is judged again then.
@@ -107,7 +110,7 @@ impl RequestStream {
             if self.rest > 0 || at == input.len() {
                 return Ok(Progress { consumed: at, wanted: 1 });
             }
-            let wanted = match self.begin(&input[at..], &mut judge)? {
+            let wanted = match self.begin(&input[at..], output, &mut judge)? {
                 None => continue,
                 Some(wanted) => wanted,
             };
@@ -119,6 +122,7 @@ impl RequestStream {
     fn begin(
         &mut self,
         input: &[u8],
+        output: &mut Output,
         judge: &mut impl FnMut(&RequestHead<'_>) -> Result<Verdict, Violation>,
     ) -> Result<Option<usize>, Violation> {
         let Some((prefix, frame)) = input.split_first_chunk::<LENGTH_PREFIX>() else {
@@ -138,10 +142,17 @@ impl RequestStream {
                     Verdict::Gather(max) if is_whole || length > max => {
                         Err(Violation::FrameLength { length: announced, min: LENGTH_MIN, max })
                     }
-                    Verdict::Gather(_) => Ok(Some(LENGTH_PREFIX + length)),
+                    // Not at once, since the length is only announced.
+                    Verdict::Gather(_) => Ok(Some(LENGTH_PREFIX + length.min((2 * frame.len()).max(512)))),
                     Verdict::Wait => {
                         self.is_waiting = true;
                         Ok(Some(1))
+                    }
+                    Verdict::Replace(frame) => {
+                        output.own(frame);
+                        self.verdict = Verdict::Discard;
+                        self.rest = (LENGTH_PREFIX + length) as u64;
+                        Ok(None)
                     }
                     Verdict::Pass | Verdict::Discard => {
                         self.verdict = verdict;

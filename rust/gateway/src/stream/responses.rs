@@ -15,6 +15,8 @@ const CORRELATION_ID: usize = 4;
 const PREAMBLE: usize = LENGTH_PREFIX + CORRELATION_ID;
 /// The greatest response with endpoints that is rewritten exactly: it arrives with few reads.
 const EXACT_MAX: usize = 64 * 1024;
+/// The greatest response that is filtered: the metadata of some 200,000 partitions.
+const FILTERED_MAX: usize = 32 * 1024 * 1024;
 /// The greatest part of a response that is gathered. Thousands of brokers fit into it.
 const GATHERED_MAX: usize = 1024 * 1024;
 
@@ -151,6 +153,7 @@ impl ResponseStream {
         let found = i32::from_be_bytes(*correlation_id);
         let Some(pending) = in_flight.front() else { return Err(Violation::UnexpectedResponse(found)) };
         let (api, version, expected) = (pending.api, pending.version, pending.correlation_id);
+        let filter = pending.filter;
         if found != expected {
             return Err(Violation::CorrelationId { found, expected });
         }
@@ -170,9 +173,12 @@ impl ResponseStream {
             }
             return Ok(Begun::Consumed(whole));
         }
-        let treatment = treatment(api, version);
-        if treatment == Treatment::Whole && length > GATHERED_MAX {
-            return Err(too_long(api));
+        let (treatment, max) = match filter {
+            None => (treatment(api, version), GATHERED_MAX),
+            Some(_) => (Treatment::Whole, FILTERED_MAX),
+        };
+        if treatment == Treatment::Whole && length > max {
+            return Err(Violation::TooLongToRewrite { api: api.name(), max });
         }
         // What a response says of itself is in its first bytes, which fit into the buffer.
         let first = whole.min(EXACT_MAX);
@@ -184,10 +190,10 @@ impl ResponseStream {
                 self.state = State::Pass(whole as u64);
                 Begun::Consumed(0)
             }
-            Treatment::Whole if !is_whole => Begun::Wanted(whole),
+            Treatment::Whole if !is_whole => Begun::Wanted(whole.min(2 * input.len())),
             Treatment::Whole => {
                 let response = Bytes::copy_from_slice(&input[LENGTH_PREFIX..whole]);
-                output.own(rewrite_whole(api, version, response, book)?.to_bytes());
+                output.own(rewrite_whole(api, version, response, filter, book)?.to_bytes());
                 Begun::Consumed(whole)
             }
             Treatment::Brokers => match rewrite_brokers(&Bytes::copy_from_slice(body), version, book)? {

@@ -15,7 +15,7 @@ use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, 
 use ottla_client::security::scram::Hash;
 use ottla_client::{Client, Config};
 use ottla_gateway::addresses::Routing;
-use ottla_gateway::{Gateway, GatewayConfig, Limits};
+use ottla_gateway::{AccessRules, Gateway, GatewayConfig, Limits};
 use ottla_mock::{MockCluster, MockConfig, TopicSpec};
 use parking_lot::Mutex;
 use ring::hmac;
@@ -55,6 +55,7 @@ pub(crate) fn gateway_config(servers: &str) -> GatewayConfig {
         cluster: config(servers, &[]),
         tls: None,
         sasl: None,
+        rules: AccessRules::default(),
         limits: Limits::default(),
     }
 }

@@ -68,7 +68,7 @@ function cells(row, rate) {
 }
 
 const BAD = new Set(["broker_left", "cluster_lost", "connection_failed", "refused"]);
-const ICONS = { broker_joined: "+", broker_left: "✗", broker_moved: "→", cluster_lost: "✗", cluster_found: "●", coordinator_moved: "⇄", refused: "○", connection_failed: "○" };
+const ICONS = { broker_joined: "+", broker_left: "✗", broker_moved: "→", cluster_lost: "✗", cluster_found: "●", coordinator_moved: "⇄", denied: "⊘", refused: "○", connection_failed: "○" };
 
 function entry(event) {
   const at = Date.parse(event.time);

@@ -1,0 +1,153 @@
+//! The program as a container runs it: on the mock cluster, with signals and with arguments that cannot work.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use ottla_client::config::Value;
+use ottla_client::environment::Environment;
+use ottla_client::{Client, Config};
+use ottla_mock::{MockCluster, MockConfig};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value as Json;
+
+const LONGEST: Duration = Duration::from_secs(60);
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ottla-gateway"));
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A running program, which is killed when it is dropped.
+struct Running {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+impl Running {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = program(arguments).spawn().expect("a program");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, output }
+    }
+
+    /// The document with the addresses.
+    fn addresses(&mut self) -> Json {
+        let mut text = String::new();
+        while !text.ends_with("\n}\n") {
+            assert!(self.output.read_line(&mut text).expect("read") > 0, "it ended: {text}");
+        }
+        serde_json::from_str(&text).expect("a document")
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        kill_process(pid, signal).expect("signalled");
+    }
+
+    fn exit_code(&mut self) -> Option<i32> {
+        let deadline = Instant::now() + LONGEST;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                return status.code();
+            }
+            assert!(Instant::now() < deadline, "it goes on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+async fn brokers_behind(bootstrap: &str) -> Vec<String> {
+    let config = Config::from_pairs([("bootstrap.servers", Value::from(bootstrap))]).unwrap();
+    let client = Client::connect(config, Environment::default(), LONGEST).await.expect("a cluster");
+    client.snapshot().brokers.values().map(|broker| broker.endpoint.to_string()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_reach_all_brokers_until_a_signal_comes() {
+    let cluster = MockCluster::start(MockConfig::default()).await.expect("a cluster");
+    for signal in [Signal::TERM, Signal::INT] {
+        let servers = cluster.bootstrap();
+        let mut running = Running::start(&[&servers, "--listen", "127.0.0.1:0", "--json", "--threads", "1"]);
+        let addresses = running.addresses();
+        let bootstrap = addresses["bootstrap"].as_str().unwrap();
+        let brokers = addresses["brokers"].as_array().unwrap().iter();
+        let expected: Vec<_> = brokers.map(|each| each["address"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(expected.len(), 3);
+        assert_eq!(brokers_behind(bootstrap).await, expected);
+        running.signal(signal);
+        assert_eq!(running.exit_code(), Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_program_ends_after_a_given_time() {
+    let cluster = MockCluster::start(MockConfig::default()).await.expect("a cluster");
+    let servers = cluster.bootstrap();
+    let run = program(&["-b", &servers, "--listen", "127.0.0.1:0", "--for", "0.01"]).output();
+    let Output { status, stdout, stderr } = run.expect("a program");
+    let (text, log) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+    assert!(status.success(), "{log}");
+    assert!(text.starts_with("ottla gateway: 127.0.0.1:"), "{text}");
+    assert!((1..=3).all(|broker| text.contains(&format!("\n  broker {broker}: 127.0.0.1:"))), "{text}");
+    assert!(log.contains(" INFO ottla.gateway: the broker joined the cluster broker=1"), "{log}");
+}
+
+#[test]
+fn arguments_that_cannot_work() {
+    for (arguments, part) in [
+        (&["--no-such-option"][..], "--no-such-option"),
+        (&[], "no broker address"),
+        (&["kafka:1", "--bootstrap-controller", "kafka:2"], "give one of them"),
+        (&["kafka:1", "-X", "secret"], "argument 1 of -X has no ="),
+        (&["kafka:1", "-X", "no.such.key=secret"], "no.such.key"),
+        (&["kafka:1", "--config", "/none.properties"], "--config /none.properties: "),
+        (&["kafka:1", "--ports", "9-8"], "--ports: expected a range"),
+        (&["kafka:1", "--ports", "1-2", "--sni", "{id}.x"], "cannot be used with"),
+        (&["kafka:1", "--sni", "{id}.x"], "--tls-cert"),
+        (&["kafka:1", "--sni", "{id}.x:9092"], "without a port"),
+        (&["kafka:1", "--sni", "{id}.x", "--first-broker", "1"], "leave it out with --sni"),
+        (&["kafka:1", "--first-broker", "99999999999"], "expected the id of a broker"),
+        (&["kafka:1", "--first-broker", "1"], "--first-broker says which broker has the first"),
+        (&["kafka:1", "--listen", "127.0.0.1:65535"], "no port follows 65535: give --ports"),
+        (&["kafka:1", "--listen", "0.0.0.0:0"], "--advertise HOST"),
+        (&["kafka:1", "--advertise", "0.0.0.0"], "is every address of this machine"),
+        (&["kafka:1", "--advertise", "kafka gateway"], "expected a host name"),
+        (&["kafka:1", "--tls-key", "key.pem"], "give --tls-cert"),
+        (&["kafka:1", "--tls-cert", "/none.pem"], "/none.pem"),
+        (&["kafka:1", "--reauthenticate", "10"], "--reauthenticate is about logins"),
+        (&["kafka:1", "--allow-plaintext-passwords"], "--allow-plaintext-passwords is about logins"),
+        (&["kafka:1", "--users", "/none.ini"], "/none.ini"),
+        (&["kafka:1", "--connections", "0"], "expected a number of connections, 1 or more"),
+        (&["kafka:1", "--setup-timeout", "nan"], "expected seconds, 0.001 or more"),
+        (&["kafka:1", "--threads", "0"], "expected a number of threads, 1 or more"),
+        (&["kafka:1", "--log-level", "loud"], "expected error, warn, info, debug or trace"),
+    ] {
+        let mut all = arguments.to_vec();
+        if !arguments.contains(&"--listen") {
+            all.extend(["--listen", "127.0.0.1:0"]);
+        }
+        let run = program(&all).output().expect("a program");
+        let error = String::from_utf8(run.stderr).unwrap();
+        assert!(run.status.code() == Some(2) && error.contains(part), "{arguments:?}: {error}");
+        assert!(!error.contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn an_error_is_json_as_in_all_commands() {
+    let run = program(&["kafka:1", "--json", "--listen", "nowhere"]).output().expect("a program");
+    let error: Json = serde_json::from_slice(&run.stderr).expect("a document");
+    assert_eq!(error["severity"], "error");
+    assert!(error["message"].as_str().unwrap().starts_with("--listen: expected an IP address"), "{error}");
+}
