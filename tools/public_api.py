@@ -8,19 +8,17 @@ both. Nor is ``ottla.cli``: the interface of commands is their arguments and JSO
 
 ``--check``, as in `make check`, reports differences from the files; ``--write``, as in `make docs`,
 writes additions, and with ``--accept`` also what may break a program. Invariants: the files are
-made from the source alone, sorted, so that a difference is a change of the API; griffe reads the
-source and decides what breaks a call.
+made from the source alone, sorted, so that a difference is a change of the API. griffe reads the
+source; ``api_changes.py`` compares.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import griffe
 
@@ -30,7 +28,6 @@ FOLDER = ROOT / "tools" / "public_api"
 _NESTED = ("console.simulation",)
 _MADE = "# The public API of {}, written by tools/public_api.py; self and cls are left out.\n"
 _NOT_LOADED = {"cli", "compat", "demo"}
-_COLOR = re.compile(r"\x1b\[\d+m")
 # They belong to the definition of a class, not to its use.
 _IMPLEMENTED = {
     *("__slots__", "__match_args__", "__init_subclass__", "__repr__", "__str__", "__hash__"),
@@ -43,29 +40,6 @@ the change is intended, `tools/public_api.py --write --accept` writes it."""
 
 Texts: TypeAlias = dict[str, str]
 """The texts by module."""
-
-
-class Changes(NamedTuple):
-    """What differs between two APIs, as lines for people.
-
-    Attributes:
-        breaking: what breaks calls that worked.
-        changed: what else differs in a signature, a type or a value.
-        added: names that are new.
-    """
-
-    breaking: list[str]
-    changed: list[str]
-    added: list[str]
-
-    def __str__(self) -> str:
-        parts = (
-            ("removed, or breaking", self.breaking),
-            ("changed: check that what worked still works", self.changed),
-            ("added", self.added),
-        )
-        lines = [line for title, found in parts if found for line in (f"{title}:", *found)]
-        return "\n".join(line if line.endswith(":") else f"  {line}" for line in lines)
 
 
 class _Finder(griffe.ModuleFinder):
@@ -196,96 +170,6 @@ def kept() -> Texts:
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))}
 
 
-def changes(before: Mapping[str, str], after: Mapping[str, str]) -> Changes:
-    """Return what differs between two APIs."""
-    old, new = _entries(before), _entries(after)
-    gone = {name for name in old if name not in new}
-    breaking = [
-        f"{name} was removed" for name in sorted(gone) if name.rpartition(".")[0] not in gone
-    ]
-    broken = set()
-    for module in sorted({*before} & {*after}):
-        for each in griffe.find_breaking_changes(_tree(module, before), _tree(module, after)):
-            if each.kind is not griffe.BreakageKind.OBJECT_REMOVED:
-                broken.add(each.obj.path)
-                breaking.append(_explained(module, each))
-    more = {name for name in new if name not in old}
-    added = [name for name in sorted(more) if name.rpartition(".")[0] not in more]
-    changed = []
-    for name in old:
-        if name not in new or old[name] == new[name] or name in broken:
-            continue
-        if parameters := _added_parameters(old[name], new[name]):
-            added += [f"{name}({each})" for each in sorted(parameters)]
-        else:
-            changed.append(f"{name}\n    - {' | '.join(old[name])}\n    + {' | '.join(new[name])}")
-    return Changes(breaking, changed, added)
-
-
-def _explained(module: str, breakage: griffe.Breakage) -> str:
-    text = _COLOR.sub("", breakage.explain(griffe.ExplanationStyle("oneline")))
-    return f"{module}.{text.partition(': ')[2].strip()}"
-
-
-def _added_parameters(old: list[str], new: list[str]) -> set[str]:
-    """Return the optional parameters that signatures got; none if anything else differs."""
-    added: set[str] = set()
-    if len(old) != len(new):
-        return added
-    for one, other in zip(old, new, strict=True):
-        if one == other:
-            continue
-        if not ("def " in one and "def " in other):
-            return set()
-        before, after = _function(one), _function(other)
-        known = {each.arg for each in before.args.kwonlyargs}
-        pairs = [*zip(after.args.kwonlyargs, after.args.kw_defaults, strict=True)]
-        more = {each.arg for each, default in pairs if each.arg not in known and default}
-        same = [pair for pair in pairs if pair[0].arg not in more]
-        after.args.kwonlyargs = [each for each, _ in same]
-        after.args.kw_defaults = [default for _, default in same]
-        if ast.unparse(before) != ast.unparse(after):
-            return set()
-        added |= more
-    return added
-
-
-def _function(line: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    [found] = ast.parse(line).body
-    assert isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef)
-    return found
-
-
-def _entries(modules: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the lines of each name."""
-    found: dict[str, list[str]] = {}
-    for module, text in modules.items():
-        found.setdefault(module, [])
-        classes: list[str] = []
-        marks: list[str] = []
-        for line in text.splitlines():
-            stripped = line.strip()
-            if not stripped or stripped.startswith(("#", "...")):
-                continue
-            if stripped.startswith("@"):
-                marks.append(stripped)
-                continue
-            del classes[(len(line) - len(stripped)) // 4 :]
-            name = stripped.removeprefix("async ").removeprefix("def ").removeprefix("class ")
-            name = name[
-                : next(i for i, c in enumerate(f"{name} ") if not (c.isalnum() or c == "_"))
-            ]
-            found.setdefault(".".join((module, *classes, name)), []).extend((*marks, stripped))
-            marks = []
-            if stripped.startswith("class "):
-                classes.append(name)
-    return found
-
-
-def _tree(module: str, modules: Mapping[str, str]) -> griffe.Module:
-    return griffe.visit(module, filepath=FOLDER / f"{module}.py", code=modules[module])
-
-
 def write(after: Mapping[str, str]) -> None:
     """Write the files, and remove those of modules that are gone."""
     FOLDER.mkdir(exist_ok=True)
@@ -298,6 +182,8 @@ def write(after: Mapping[str, str]) -> None:
 
 def main() -> int:
     """Check or write the files; return the exit code."""
+    from api_changes import changes  # a script finds its neighbours
+
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--check", action="store_true", help="report differences")
