@@ -73,7 +73,7 @@ class Expected:
 
 
 EXPECTED = {
-    ("README.md", 0): Expected("None b'three'", endless=True),
+    ("README.md", 0): Expected(r"^b'customer-1' b'first order' 0 0$"),
     ("docs/compare/aiokafka.md", 0): Expected("^0 3$"),
     ("docs/compare/confluent-kafka.md", 0): Expected(r"None b'three'\n\['orders'\] 1"),
     ("docs/compare/index.md", 0): Expected(
@@ -204,6 +204,7 @@ EXPECTED = {
         r"^orders 3\n0 b'one'\n0 b'two'\n0 b'three'\n0 b'...'$",
     ),
     ("docs/guides/stand-in.md", 9): Expected(r"shape: \(3, 7\)"),
+    ("docs/index.md", 0): Expected(r"^b'customer-1' b'first order' 0 0$"),
     ("docs/start.md", 0): Expected(r"^[012] 0 b'order 0'\n[012] 1 b'order 1'\n[012] 2 b'order 2'$"),
     ("docs/start.md", 1): Expected("shape: \\(3, 4\\)"),
     ("docs/understand/cluster.md", 0): Expected(r"^0 is led by broker \d$"),
