@@ -122,6 +122,9 @@ EXPECTED = {
     ("docs/guides/observability.md", 3): Expected(
         r"^\[b'one', b'three'\]\ncommitted {\('orders', 0\): OffsetAndMetadata\(offset=3"
     ),
+    ("docs/guides/performance.md", 0): Expected(
+        "^records-per-request-avg [1-9](?s:.*)^sent again 0.0$"
+    ),
     ("docs/guides/produce.md", 0): Expected("^3$"),
     ("docs/guides/produce.md", 2): Expected(r"RecordMetadata\(.*\) None"),
     ("docs/guides/produce.md", 3): Expected("^3 2 2$"),
