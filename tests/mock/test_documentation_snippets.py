@@ -3,7 +3,8 @@
 A snippet of Python is a program of its own, in a process of its own. The table says what differs
 from snippet to snippet: the records that wait for it, what it prints, and for one that waits for
 ever, what it prints before the test presses Ctrl-C. Those of Spark run in tests/spark, with the one
-session there, and those of frameworks in tests/frameworks, in environments of their own.
+session there, those of frameworks in tests/frameworks, in environments of their own, and the steps
+of the tutorial in test_tutorial.py.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ from tests.support.jars import REPOSITORY
 from tests.support.payments import create_payments
 from tests.support.snippets import LANGUAGES, Snippet, snippets
 
-PYTHON = [snippet for snippet in snippets("python") if not snippet.of_framework]
+PYTHON = [
+    snippet
+    for snippet in snippets("python")
+    if not snippet.of_framework and not snippet.of_tutorial
+]
 
 _RUN = """
 import functools, runpy, signal, sys
