@@ -220,6 +220,7 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/set_ups_page.py
 	@$(PY) tools/llms_txt.py
+	@$(PY) tools/notebooks.py
 	@$(PY) tools/stub_docstrings.py
 	@$(PY) tools/twins.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
