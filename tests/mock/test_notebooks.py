@@ -59,8 +59,14 @@ def test_a_notebook_that_is_not_current_is_reported(
         "output_type": "execute_result",
         "execution_count": 1,
     }
-    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": [source]}
-    cell |= {"execution_count": 1, "outputs": [output]}
+    cell = {
+        "cell_type": "code",
+        "id": "a",
+        "metadata": {},
+        "source": [source],
+        "execution_count": 1,
+        "outputs": [output],
+    }
     path = tmp_path / "one.ipynb"
     text = json.dumps({"cells": [cell], "nbformat": 4}, indent=1) + "\n"
     path.write_text(text, encoding="utf-8")
