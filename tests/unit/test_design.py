@@ -12,6 +12,7 @@ PAGES = [
     REPOSITORY / "DESIGN.md",
     REPOSITORY / "CONTRIBUTING.md",
     REPOSITORY / "docs" / "index.md",
+    REPOSITORY / "docs" / "understand" / "architecture.md",
     *sorted((REPOSITORY / "docs" / "design").glob("*.md")),
 ]
 FOLDERS = ("rust", "python", "tests", "benches", "tools", "examples", "docs")
