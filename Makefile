@@ -38,7 +38,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars apicurio network kerberos valgrind browser shells console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars apicurio network kerberos gateway-tools valgrind browser shells console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,7 +74,7 @@ test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared
 	$(STEP) 'pytest in Spark'
 	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
 
-deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio framework-environments network kerberos valgrind command-line-peers console-assets browser ## the slow tests, before a release; writes a report
+deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio framework-environments network kerberos gateway-tools valgrind command-line-peers console-assets browser ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS) $(ARGS)
 
 peer-suites: check-test $(OPTIMISED) .venv/dev.stamp jars ## other clients' own test suites on the stand-ins: make peer-suites SUITE=aiokafka
@@ -126,6 +126,9 @@ command-line-peers:
 
 valgrind:
 	@tools/install_packages.sh "the counts of instructions" valgrind:valgrind
+
+gateway-tools:
+	@tools/gateway_tools.sh
 
 kerberos:
 	@tools/kerberos.sh

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import http.client
 import json
 import os
@@ -12,17 +11,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from io import FileIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import ottla
+from ottla._core import GatewayAccessLog, GatewayStatus
 from ottla.gateway import GatewayConnection, GatewayEvent
-from ottla.gateway.access_log import AccessLog
-from ottla.gateway.status_server import StatusServer
 from ottla.testing import Fault, Gateway, MockCluster
 from tests.support.console import TIMEOUT
 from tests.support.jars import REPOSITORY
@@ -147,8 +143,9 @@ def test_status_and_access_log_of_the_command(mock_cluster: MockCluster, tmp_pat
         )
         assert _get(status, "/") == (
             404,
-            "there are: /brokers /connections /events /metrics /totals\n",
+            "there are: /brokers /connections /events /metrics /ready /totals\n",
         )
+        assert _get(status, "/ready") == (200, "ready\n")
         # A page whose name leads to loopback gets nothing.
         assert _get(status, "/connections", host="evil.example.com")[0] == 403
         assert _get(status, "/totals", host="localhost:1")[0] == 200
@@ -160,6 +157,46 @@ def test_status_and_access_log_of_the_command(mock_cluster: MockCluster, tmp_pat
         ("billing", "the client closed the connection")
     ]
     assert mock_cluster.bootstrap not in log.read_text()
+
+
+def test_a_hang_up_reads_the_configuration_again(mock_cluster: MockCluster, tmp_path: Path) -> None:
+    settings = tmp_path / "cluster.properties"
+    settings.write_text(f"bootstrap.servers={mock_cluster.bootstrap}\n")
+    options = ["--listen", "127.0.0.1:0", "--config", str(settings), "--json"]
+    command = [sys.executable, "-m", "ottla", "gateway", *options]
+    with (
+        MockCluster(brokers=1) as other,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY
+        ) as process,
+    ):
+        assert process.stdout is not None
+        assert process.stderr is not None
+        addresses = json.loads("".join([*iter(process.stdout.readline, "}\n"), "}"]))
+        with ottla.Producer(addresses["bootstrap"]) as producer:
+            mock_cluster.create_topic("t")
+            settings.write_text("linger.ms=soon\n")
+            process.send_signal(signal.SIGHUP)
+            refused = json.loads(process.stderr.readline())
+            assert refused["severity"] == "warning"
+            assert "nothing was changed" in refused["message"]
+            settings.write_text(f"bootstrap.servers={other.bootstrap}\n")
+            process.send_signal(signal.SIGHUP)
+            applied = json.loads(process.stderr.readline())
+            assert (applied["severity"], applied["message"]) == (
+                "info",
+                "the configuration and all files were read again",
+            )
+            # A connection that is open stays where it is.
+            producer.send("t", value=b"1").result()
+
+        def is_other() -> bool:
+            with ottla.Client(addresses["bootstrap"]) as client:
+                return len(client.cluster().brokers) == 1
+
+        wait_until(is_other)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(TIMEOUT) == 130
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -185,61 +222,46 @@ def test_an_access_log_that_cannot_be_written_says_what_is_missing(
     path = tmp_path / "log"
     os.mkfifo(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with AccessLog(gateway._core, path) as log:
-        os.close(reader)
-        for count in (2, 1):
-            _connect_and_end(gateway, count)
-            log.write()
-        [warning] = _warnings(caplog)
-        assert warning.endswith(f"missing in it: {path}: Broken pipe")
-        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        _connect_and_end(gateway, 1)
+    log = GatewayAccessLog(gateway._core, path)
+    os.close(reader)
+    for count in (2, 1):
+        _connect_and_end(gateway, count)
         log.write()
-        missing, line = map(json.loads, os.read(reader, 1 << 16).splitlines())
-        assert missing == {"missing": 3}
-        assert line["end"] == "the client closed the connection"
-        os.close(reader)
-        _connect_and_end(gateway, 1)
-        log.write()
-        assert len(_warnings(caplog)) == 2
-
-
-def test_an_access_log_that_cannot_be_written_hides_no_error(
-    gateway: Gateway, caplog: pytest.LogCaptureFixture
-) -> None:
-    log = AccessLog(gateway._core, Path("/dev/full"))
+    wait_until(lambda: _warnings(caplog))
+    [warning] = _warnings(caplog)
+    assert warning.endswith(f"missing in it: {path}: Broken pipe")
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     _connect_and_end(gateway, 1)
-    with pytest.raises(KeyError, match="mine"), log:
-        raise KeyError("mine")
-    assert log._file.closed
+    log.write()
+    missing, line = map(json.loads, os.read(reader, 1 << 16).splitlines())
+    assert missing == {"missing": 3}
+    assert line["end"] == "the client closed the connection"
+    os.close(reader)
+    _connect_and_end(gateway, 1)
+    log.write()
+    wait_until(lambda: len(_warnings(caplog)) == 2)
+
+
+def test_an_access_log_on_a_full_disk(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
+    log = GatewayAccessLog(gateway._core, Path("/dev/full"))
+    _connect_and_end(gateway, 1)
+    log.write()
+    wait_until(lambda: _warnings(caplog))
     [warning] = _warnings(caplog)
     assert warning.endswith("/dev/full: No space left on device")
 
 
-class _Full(FileIO):
-    """A file whose disk has room for ten bytes, until there is more."""
-
-    room = 10
-
-    def write(self, data: Any, /) -> int:
-        if not self.room:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        written = super().write(memoryview(data)[: self.room])
-        self.room -= written
-        return written
-
-
-def test_a_line_that_was_cut_off_is_ended(gateway: Gateway, tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    with AccessLog(gateway._core, path) as log:
-        log._file.close()
-        log._file = full = _Full(path, "ab")
-        _connect_and_end(gateway, 1)
-        log.write()
-        assert path.stat().st_size == 10
-        full.room = 1000
-    _, line = path.read_text().splitlines()
-    assert json.loads(line) == {"missing": 1}
+def test_an_access_log_that_is_renamed_goes_on_under_its_name(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    path, older = tmp_path / "log", tmp_path / "log.1"
+    log = GatewayAccessLog(gateway._core, path)
+    _connect_and_end(gateway, 1)
+    path.rename(older)
+    log.reopen()
+    _connect_and_end(gateway, 2)
+    log.write()
+    assert [len(file.read_text().splitlines()) for file in (older, path)] == [1, 2]
 
 
 @pytest.mark.parametrize("log", ["/dev/full", "-"])
@@ -267,8 +289,35 @@ def test_a_gateway_outlives_its_access_log(mock_cluster: MockCluster, log: str) 
 
 
 def test_a_status_at_all_addresses_refuses_names_of_pages(gateway: Gateway) -> None:
-    with StatusServer(gateway._core, "::", 0) as server:
+    with closing(GatewayStatus(gateway._core, "::", 0)) as server:
         port = server.address.rpartition(":")[2]
         for loopback in (f"127.0.0.1:{port}", f"[::1]:{port}"):
             assert _get(loopback, "/totals", host="evil.example.com")[0] == 403
             assert _get(loopback, "/totals")[0] == 200
+
+
+def test_status_requests_that_are_refused(gateway: Gateway) -> None:
+    with closing(GatewayStatus(gateway._core, "127.0.0.1", 0)) as server:
+        connection = http.client.HTTPConnection(server.address, timeout=30)
+        for method, path, headers, expected in [
+            ("POST", "/totals", {}, (405, b"/totals has: GET\n")),
+            ("POST", "/none", {}, (404, None)),
+            ("POST", "/totals", {"origin": "null"}, (403, b"pages of browsers may only read\n")),
+            ("GET", "/totals", {"x": "y" * 20_000}, (431, None)),
+        ]:
+            with closing(connection):
+                connection.request(method, path, headers=headers)
+                response = connection.getresponse()
+                body = response.read()
+            code, text = expected
+            assert (response.status, body) == (code, body if text is None else text)
+
+
+def test_many_who_ask_slowly_do_not_keep_out_others(gateway: Gateway) -> None:
+    with closing(GatewayStatus(gateway._core, "127.0.0.1", 0)) as server:
+        slow = [socket.create_connection(_address(server.address)) for _ in range(15)]
+        for each in slow:
+            each.sendall(b"GET /totals HTTP/1.1\r\n")
+        assert _get(server.address, "/totals")[0] == 200
+        for each in slow:
+            each.close()

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Event, current_thread, main_thread
 from typing import Any, TypedDict
 
-from ottla import Client, _core
+from ottla import _core
 from ottla._internal.text import counted
 from ottla.cli.gateway_arguments import (
     add_arguments,
@@ -28,8 +31,6 @@ from ottla.cli.options import configuration, servers_of
 from ottla.cli.output import print_document
 from ottla.cli.waiting import report_waiting
 from ottla.errors import ConfigError, KafkaError
-from ottla.gateway.access_log import AccessLog
-from ottla.gateway.status_server import StatusServer
 
 if sys.platform != "win32":
     import resource
@@ -94,16 +95,23 @@ def run(arguments: argparse.Namespace) -> int:
         # The log gets those connections, too, that end because the gateway does.
         log = None
         if arguments.access_log is not None:
-            log = shown.enter_context(AccessLog(gateway, arguments.access_log))
+            log = _core.GatewayAccessLog(gateway, arguments.access_log)
+            shown.callback(log.write)
         shown.callback(_close, gateway, arguments.drain)
         status = None
         if arguments.status is not None:
-            status = shown.enter_context(StatusServer(gateway, *arguments.status)).address
+            status_server = _core.GatewayStatus(gateway, *arguments.status)
+            shown.callback(status_server.close)
+            status = status_server.address
+        reloading = shown.enter_context(_hang_ups())
         _wait_for_brokers(gateway, config)
         _print_addresses(gateway, status, as_json=arguments.json)
         end = None if arguments.seconds is None else time.monotonic() + arguments.seconds
         while end is None or time.monotonic() < end:
             time.sleep(_INTERVAL)
+            if reloading.is_set():
+                reloading.clear()
+                _reload(gateway, log, arguments)
             if log is not None:
                 log.write()
     return 0
@@ -145,22 +153,50 @@ def _wait_for_brokers(gateway: _core.Gateway, config: dict[str, Any]) -> None:
     clients, is no error: clients' responses will name the brokers.
     """
     try:
-        with (
-            report_waiting(lambda: f"a response from {servers_of(config)}"),
-            Client(config=config) as client,
-        ):
-            expected = set(client.cluster().brokers)
+        with report_waiting(lambda: f"a response from {servers_of(config)}"):
+            gateway.find_brokers()
     except ConfigError:
         raise
     except KafkaError as error:
         say(f"the gateway knows no broker until a client has connected: {error}", "warning")
+
+
+@contextmanager
+def _hang_ups() -> Iterator[Event]:
+    """Set an event for each SIGHUP, in place of ending; ``nohup`` ignores the signal as before."""
+    given = Event()
+    number = getattr(signal, "SIGHUP", None)
+    before = None if number is None else signal.getsignal(number)
+    if number is None or before is signal.SIG_IGN or current_thread() is not main_thread():
+        yield given
         return
-    deadline = time.monotonic() + 10
-    while missing := expected - gateway.brokers.keys():
-        if time.monotonic() > deadline:
-            ids = ", ".join(map(str, sorted(missing)))
-            raise ConfigError(
-                f"these brokers have no address here: {ids}; --ports and --first-broker must have "
-                "a free port for each id from the lowest to the highest"
-            )
-        time.sleep(0.01)
+    signal.signal(number, lambda *_: given.set())
+    try:
+        yield given
+    finally:
+        signal.signal(number, before)
+
+
+def _reload(
+    gateway: _core.Gateway, log: _core.GatewayAccessLog | None, arguments: argparse.Namespace
+) -> None:
+    """Read everything again that comes from files; what cannot be read stays as it is."""
+    try:
+        gateway.reload(configuration(arguments))
+    except KafkaError as error:
+        say(
+            f"nothing was changed, since the configuration cannot be read again: {error}; mend it "
+            "and send SIGHUP again",
+            "warning",
+        )
+    else:
+        say("the configuration and all files were read again")
+    try:
+        if log is not None:
+            log.reopen()
+    except ConfigError as error:
+        say(
+            f"the access log goes on in the file that is open, since it cannot be opened again: "
+            f"{error}; mend this and send SIGHUP again",
+            "warning",
+        )

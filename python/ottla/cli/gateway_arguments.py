@@ -32,7 +32,8 @@ def add_arguments(commands: argparse._SubParsersAction[Any]) -> argparse.Argumen
         help="let clients reach all brokers through one host",
         description="Listen at one address for bootstrapping and one for each broker, and pass "
         "connections on to the cluster. Responses name these addresses in place of the brokers' "
-        "own. Ctrl-C or SIGTERM ends it as soon as the requests in flight have their responses.",
+        "own. Ctrl-C or SIGTERM ends it as soon as the requests in flight have their responses; "
+        "SIGHUP reads the configuration and all files again.",
     )
     add_cluster(parser)
     parser.add_argument(
@@ -135,7 +136,7 @@ def add_arguments(commands: argparse._SubParsersAction[Any]) -> argparse.Argumen
         type=_address,
         metavar="HOST:PORT",
         help="serve the connections, totals and events over HTTP: /connections, /totals, /events, "
-        "/brokers as JSON, and /metrics for Prometheus. Whoever reaches it sees them",
+        "/brokers as JSON, /metrics for Prometheus, and /ready. Whoever reaches it sees them",
     )
     parser.add_argument(
         "--access-log",

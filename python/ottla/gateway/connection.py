@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from ottla.gateway.counts import counts_of
 
 
 @dataclass(frozen=True)
@@ -79,12 +78,15 @@ class GatewayConnection:
     end: str | None = None
 
 
-def connection_of(values: dict[str, Any]) -> GatewayConnection:
-    """Return the connection with the core's values."""
-    fields = {**counts_of(values), **values}
+def connections_of(document: str) -> list[GatewayConnection]:
+    """Return the connections of the core's JSON list."""
+    return [_connection(values) for values in json.loads(document)]
+
+
+def _connection(values: dict[str, Any]) -> GatewayConnection:
+    fields = dict(values)
     for name in ("roles", "groups", "transactional_ids"):
         fields[name] = tuple(fields[name])
-    last_error = fields.pop("last_error")
-    return GatewayConnection(
-        **fields, last_error=None if last_error is None else GatewayError(*last_error)
-    )
+    if fields["last_error"] is not None:
+        fields["last_error"] = GatewayError(**fields["last_error"])
+    return GatewayConnection(**fields)

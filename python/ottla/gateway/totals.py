@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from ottla.gateway.counts import counts_of
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,6 @@ class GatewayTotals:
     throttled: float
 
 
-def totals_of(values: dict[str, Any]) -> GatewayTotals:
-    """Return the totals with the core's values."""
-    return GatewayTotals(**counts_of(values), **values)
+def totals_of(document: str) -> GatewayTotals:
+    """Return the totals of the core's JSON object."""
+    return GatewayTotals(**json.loads(document))

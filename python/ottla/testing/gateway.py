@@ -9,8 +9,8 @@ from typing import Any
 from ottla import _core
 from ottla._internal.arguments import mapping, names
 from ottla._internal.required_arguments import flag
-from ottla.gateway.connection import GatewayConnection, connection_of
-from ottla.gateway.event import GatewayEvent, event_of
+from ottla.gateway.connection import GatewayConnection, connections_of
+from ottla.gateway.event import GatewayEvent, events_of
 from ottla.gateway.totals import GatewayTotals, totals_of
 
 
@@ -86,15 +86,14 @@ class Gateway:
 
     def connections(self) -> list[GatewayConnection]:
         """Return the clients' connections that are open now, the oldest first."""
-        return [connection_of(values) for values in self._core.sessions()]
+        return connections_of(self._core.connections())
 
     def ended(self) -> list[GatewayConnection]:
         """Return the clients' connections that have ended since the last call, the oldest first.
 
         They are kept from the first call on: the first one returns none. At most 10,000 are kept.
         """
-        connections, _ = self._core.take_ended()
-        return [connection_of(values) for values in connections]
+        return connections_of(self._core.take_ended())
 
     def totals(self) -> GatewayTotals:
         """Return what all connections did since the gateway started."""
@@ -106,7 +105,7 @@ class Gateway:
         Args:
             after: the number of an event: only later ones are returned. The latest 1,000 are kept.
         """
-        return [event_of(values) for values in self._core.events(after)]
+        return events_of(self._core.events(after))
 
     def close(self, timeout: float = 5.0) -> int:
         """Stop accepting connections, let requests in flight finish, and close.

@@ -22,12 +22,13 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(crate) async fn follow(shared: Arc<Shared>) {
     let mut failing = false;
     loop {
-        let generation = shared.client.snapshot().generation;
+        let loaded = shared.loaded.load_full();
+        let generation = loaded.client.snapshot().generation;
         let topics = match &shared.rules {
             Some(rules) if rules.limits_topics() => TopicSelector::All,
             _ => TopicSelector::Tracked,
         };
-        match shared.client.refresh(generation, topics).await {
+        match loaded.client.refresh(generation, topics).await {
             Ok(snapshot) => {
                 let at = snapshot.brokers.iter().map(|(id, broker)| (*id, broker.endpoint.clone()));
                 let brokers: BTreeMap<i32, Endpoint> = at.collect();
@@ -46,6 +47,8 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
                 }
                 failing = false;
             }
+            // The client was closed by a reload.
+            Err(_) if !Arc::ptr_eq(&loaded, &shared.loaded.load()) => continue,
             Err(error) if !failing => {
                 tracing::warn!(target: "ottla.gateway", %error, "the cluster cannot be asked for its brokers: the gateway knows those that it has seen in responses");
                 shared.events.push(Event::new(EventKind::ClusterLost).detail(error));

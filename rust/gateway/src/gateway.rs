@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-use ottla_client::connection::Settings;
+use arc_swap::ArcSwap;
 use ottla_client::environment::Environment;
-use ottla_client::security::TlsServer;
-use ottla_client::{Client, Endpoint, Error};
+use ottla_client::{Config, Endpoint, Error};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -25,7 +24,7 @@ use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, Events};
 use crate::follow;
 use crate::listeners::{Listeners, bind};
-use crate::sasl::Logins;
+use crate::loaded::{Loaded, Sources};
 use crate::serving::accept;
 use crate::session::{BufferPool, SessionInfo};
 use crate::sessions::{EndedSession, Sessions, Totals};
@@ -78,6 +77,7 @@ pub enum FindBrokersError {
 #[derive(Debug)]
 pub struct Gateway {
     shared: Arc<Shared>,
+    sources: Sources,
     address: SocketAddr,
     tasks: Mutex<JoinSet<()>>,
 }
@@ -92,24 +92,20 @@ impl Gateway {
         let listener = bind(config.listen).map_err(at)?;
         let address = listener.local_addr().map_err(at)?;
         let addresses = Addresses::new(config.advertised_host, config.routing, address.port())?;
-        let settings = Settings::try_from(&config.cluster)?;
-        let tls = config.tls.map(|tls| TlsServer::from_config(&tls.files, tls.client_auth)).transpose()?;
-        if tls.is_none() && matches!(addresses.routing(), Routing::ServerName { .. }) {
+        if config.tls.is_none() && matches!(addresses.routing(), Routing::ServerName { .. }) {
             return Err(GatewayError::ServerNameWithoutTls);
         }
         // What stays on this machine nobody else reads.
-        let has_privacy = tls.is_some() || address.ip().is_loopback();
-        let logins = config.sasl.map(|sasl| Logins::new(&sasl, &config.cluster, has_privacy)).transpose()?;
-        let client = Client::new(config.cluster, environment.clone())?;
+        let has_privacy = config.tls.is_some() || address.ip().is_loopback();
+        let sources =
+            Sources { tls: config.tls, sasl: config.sasl, has_privacy, environment: environment.clone() };
+        let loaded = Loaded::new(config.cluster, &sources, None)?;
         let shared = Arc::new(Shared {
             addresses,
             brokers: Brokers::default(),
-            client,
+            loaded: ArcSwap::from_pointee(loaded),
             listeners: Listeners::default(),
             listen: address,
-            settings,
-            tls,
-            logins: logins.map(Arc::new),
             environment,
             rules: Some(config.rules).filter(|rules| !rules.is_empty()),
             connections: Arc::new(ConnectionCounts::new(
@@ -131,7 +127,7 @@ impl Gateway {
         tasks.spawn(accept(listener, Arc::clone(&shared), None));
         tasks.spawn(follow::follow(Arc::clone(&shared)));
         tasks.spawn(warnings::watch(Arc::clone(&shared)));
-        Ok(Self { shared, address, tasks: Mutex::new(tasks) })
+        Ok(Self { shared, sources, address, tasks: Mutex::new(tasks) })
     }
 
     /// The address at which clients bootstrap.
@@ -157,6 +153,20 @@ impl Gateway {
         &self.shared
     }
 
+    /// Reads all files again, of TLS and of users, and follows the cluster of this configuration from now on. Open
+    /// sessions stay. It blocks on the file system, and needs no runtime.
+    ///
+    /// # Errors
+    /// If a file or the configuration cannot be used; everything is as before then.
+    pub fn reload(&self, cluster: Config) -> Result<(), GatewayError> {
+        let before = self.shared.loaded.load_full();
+        let loaded = Loaded::new(cluster, &self.sources, before.logins.as_deref())?;
+        self.shared.loaded.store(Arc::new(loaded));
+        before.client.close();
+        self.shared.refresh.notify_one();
+        Ok(())
+    }
+
     /// Waits until the gateway has an address for each broker of the cluster, for `default.api.timeout.ms` and a few
     /// seconds.
     ///
@@ -164,7 +174,7 @@ impl Gateway {
     /// If the cluster does not respond, or does not accept the gateway itself, as is usual where the credentials are
     /// those of its clients; if a broker has no address.
     pub async fn find_brokers(&self) -> Result<(), FindBrokersError> {
-        let client = &self.shared.client;
+        let client = &self.shared.loaded.load_full().client;
         let within = client.config().default_api_timeout;
         client.find_cluster(within).await.map_err(FindBrokersError::Cluster)?;
         self.shared.refresh.notify_one();
@@ -220,7 +230,7 @@ impl Gateway {
         while !self.shared.sessions.is_empty() && Instant::now() < deadline {
             sleep(POLL_INTERVAL).await;
         }
-        self.shared.client.close();
+        self.shared.loaded.load().client.close();
         self.shared.sessions.cut_off()
     }
 }
@@ -229,6 +239,6 @@ impl Drop for Gateway {
     fn drop(&mut self) {
         self.shared.listeners.close_all();
         self.shared.sessions.cut_off();
-        self.shared.client.close();
+        self.shared.loaded.load().client.close();
     }
 }

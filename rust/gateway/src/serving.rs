@@ -180,8 +180,9 @@ impl Shared {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(target: "ottla.gateway", %error, "a socket has no TCP_NODELAY");
         }
+        let loaded = self.loaded.load_full();
         let client: Box<dyn Stream> = Box::new(stream);
-        let (mut client, broker, subject) = match &self.tls {
+        let (mut client, broker, subject) = match &loaded.tls {
             None => (client, broker, None),
             Some(tls) => {
                 let accepted = tls.accept(client).await.map_err(SetupError::Tls)?;
@@ -191,7 +192,7 @@ impl Shared {
             }
         };
         status.set_identity(broker, subject);
-        if let Some(logins) = &self.logins {
+        if let Some(logins) = &loaded.logins {
             let (broker, guard) = sasl::open(&mut client, self, logins, broker, status).await?;
             return Ok(Opened { client, broker, guard: Some(guard) });
         }

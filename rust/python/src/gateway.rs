@@ -1,18 +1,18 @@
 //! `Gateway`: a gateway in this process, for `ottla.testing` and `ottla gateway`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use ottla_gateway::addresses::Routing;
+use ottla_gateway::monitoring::{self, AccessLog, StatusServer};
 use ottla_gateway::{
-    AccessRules, Coordinated, Counts, Event, Gateway as Core, GatewayConfig, Limits, NameRule, Role,
-    SaslConfig, SessionInfo, TlsConfig,
+    AccessRules, FindBrokersError, Gateway as Core, GatewayConfig, Limits, NameRule, SaslConfig, TlsConfig,
 };
-use ottla_protocol::ErrorCode;
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
 
@@ -65,9 +65,7 @@ impl Gateway {
     ) -> PyResult<Self> {
         let (cluster, environment) = config::config(py, None, Some(config), None)?;
         let (host, port) = listen;
-        let ip = host.parse().map_err(|_| {
-            errors::config(py, format!("listen: {host:?} is not an IP address, such as 127.0.0.1 or 0.0.0.0"))
-        })?;
+        let ip = ip(py, "listen", &host)?;
         let routing = match (ports, server_name) {
             (None, Some(pattern)) => Routing::ServerName { pattern },
             (Some((first, last)), _) => {
@@ -109,37 +107,44 @@ impl Gateway {
         Ok(dict)
     }
 
-    /// Return the open client connections as plain values.
-    fn sessions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.open()?.sessions().iter().map(|session| session_dict(py, session)).collect()
+    /// Return the open client connections as a JSON list.
+    fn connections(&self) -> PyResult<String> {
+        Ok(monitoring::open_connections(self.open()?).line())
     }
 
-    /// Return what all connections did since the start, as plain values.
-    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let totals = self.core.get()?.totals();
-        let dict = counts_dict(py, &totals.counts)?;
-        dict.set_item("open", totals.open)?;
-        dict.set_item("accepted", totals.accepted)?;
-        dict.set_item("refused", totals.refused)?;
-        Ok(dict)
+    /// Return what all connections did since the start as a JSON object.
+    fn totals(&self) -> PyResult<String> {
+        Ok(monitoring::totals(self.core.get()?).line())
     }
 
-    /// Return the connections that ended since the last call, and how many are missing.
+    /// Return the connections that ended since the last call as a JSON list.
     ///
-    /// They are plain values, the oldest first, and are kept from the first call on.
-    fn take_ended<'py>(&self, py: Python<'py>) -> PyResult<(Vec<Bound<'py, PyDict>>, u64)> {
-        let (ended, lost) = self.core.get()?.take_ended();
-        let dicts = ended.iter().map(|session| {
-            let dict = session_dict(py, &session.info)?;
-            dict.set_item("end", &session.end)?;
-            Ok(dict)
-        });
-        Ok((dicts.collect::<PyResult<_>>()?, lost))
+    /// They are the oldest first, and are kept from the first call on.
+    fn take_ended(&self) -> PyResult<String> {
+        Ok(monitoring::ended_connections(self.core.get()?).0.line())
     }
 
-    /// Return what happened after the event with this number as plain values.
-    fn events<'py>(&self, py: Python<'py>, after: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.core.get()?.events(after).iter().map(|event| event_dict(py, event)).collect()
+    /// Return what happened after the event with this number as a JSON list.
+    fn events(&self, after: u64) -> PyResult<String> {
+        Ok(monitoring::events(self.core.get()?, after).line())
+    }
+
+    /// Wait until the gateway has an address for each broker of the cluster.
+    fn find_brokers(&self, py: Python<'_>) -> PyResult<()> {
+        match wait(py, self.open()?.find_brokers())? {
+            Ok(()) => Ok(()),
+            Err(FindBrokersError::Cluster(error)) => Err(errors::raise(py, &error)),
+            Err(error) => Err(errors::config(py, error.to_string())),
+        }
+    }
+
+    /// Read all files again, and follow the cluster of this configuration from now on.
+    ///
+    /// Open connections stay. If a file or the configuration cannot be used, nothing changes.
+    fn reload(&self, py: Python<'_>, config: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (cluster, _) = config::config(py, None, Some(config), None)?;
+        let core = self.open()?;
+        py.detach(|| core.reload(cluster)).map_err(|error| errors::config(py, error.to_string()))
     }
 
     /// Stop accepting connections, let requests in flight finish, and close.
@@ -201,61 +206,84 @@ fn read_limits(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
     Ok(limits)
 }
 
-fn session_dict<'py>(py: Python<'py>, session: &SessionInfo) -> PyResult<Bound<'py, PyDict>> {
-    let dict = counts_dict(py, &session.counts)?;
-    dict.set_item("id", session.id)?;
-    dict.set_item("peer", session.peer.to_string())?;
-    dict.set_item("broker", session.broker)?;
-    dict.set_item("roles", session.roles.iter().map(|role| role.name()).collect::<Vec<_>>())?;
-    let (ids, groups): (Vec<_>, Vec<_>) =
-        session.coordinated.iter().partition(|named| named.role == Role::Transaction);
-    let names =
-        |named: Vec<&Coordinated>| named.into_iter().map(|named| named.name.clone()).collect::<Vec<_>>();
-    dict.set_item("groups", names(groups))?;
-    dict.set_item("transactional_ids", names(ids))?;
-    dict.set_item("client_id", &session.client_id)?;
-    dict.set_item("software", session.software.as_deref())?;
-    dict.set_item("user", session.user.as_deref())?;
-    dict.set_item("in_flight", session.in_flight)?;
-    let last_error =
-        session.last_error.map(|last| (last.api.name(), code_name(last.code), last.age.as_secs_f64()));
-    dict.set_item("last_error", last_error)?;
-    dict.set_item("age", session.age.as_secs_f64())?;
-    dict.set_item("idle", session.idle.map(|idle| idle.as_secs_f64()))?;
-    Ok(dict)
+/// The status of a gateway over HTTP, until it is closed.
+///
+/// Args:
+///     gateway: the gateway.
+///     host: the IP address to listen at.
+///     port: the port; 0 takes any free one.
+///
+/// Raises:
+///     ConfigError: the address cannot be opened.
+#[pyclass(frozen, module = "ottla._core")]
+pub(crate) struct GatewayStatus {
+    server: Mutex<Option<StatusServer>>,
+    address: SocketAddr,
 }
 
-fn counts_dict<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
-    let apis = PyDict::new(py);
-    for (api, count) in &counts.apis {
-        apis.set_item(api.name(), (count.requests, count.responses, count.waited.as_secs_f64()))?;
+#[pymethods]
+impl GatewayStatus {
+    #[new]
+    fn new(py: Python<'_>, gateway: &Gateway, host: &str, port: u16) -> PyResult<Self> {
+        let at = SocketAddr::new(ip(py, "host", host)?, port);
+        let core = Arc::clone(gateway.open()?);
+        let server = wait(py, async move { StatusServer::start(&core, at) })?;
+        let server = server
+            .map_err(|error| errors::config(py, format!("--status: cannot listen at {at}: {error}")))?;
+        let address = server.address();
+        Ok(Self { server: Mutex::new(Some(server)), address })
     }
-    let errors: Vec<_> =
-        counts.errors.iter().map(|((api, code), count)| (api.name(), code_name(*code), *count)).collect();
-    let dict = PyDict::new(py);
-    dict.set_item("received", counts.received)?;
-    dict.set_item("sent", counts.sent)?;
-    dict.set_item("apis", apis)?;
-    dict.set_item("errors", errors)?;
-    dict.set_item("throttled", counts.throttled.as_secs_f64())?;
-    Ok(dict)
+
+    /// The address at which it listens, as ``host:port``.
+    #[getter]
+    fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// Stop serving.
+    fn close(&self) {
+        self.server.lock().take();
+    }
 }
 
-fn code_name(code: i16) -> &'static str {
-    ErrorCode::from(code).name()
+/// The access log of a gateway: a line of JSON for each connection that has ended.
+///
+/// Args:
+///     gateway: the gateway.
+///     path: the file to append to; ``-`` for standard error.
+///
+/// Raises:
+///     ConfigError: the file cannot be opened.
+#[pyclass(frozen, module = "ottla._core")]
+pub(crate) struct GatewayAccessLog(Mutex<AccessLog>);
+
+#[pymethods]
+impl GatewayAccessLog {
+    #[new]
+    fn new(py: Python<'_>, gateway: &Gateway, path: PathBuf) -> PyResult<Self> {
+        let core = Arc::clone(gateway.open()?);
+        let opened = py.detach(|| AccessLog::open(&core, &path));
+        let opened = opened
+            .map_err(|error| errors::config(py, format!("--access-log: {}: {error}", path.display())))?;
+        Ok(Self(Mutex::new(opened)))
+    }
+
+    /// Write the connections that have ended since the last call.
+    ///
+    /// Those that cannot be written are counted; the first failure of several is a warning.
+    fn write(&self, py: Python<'_>) {
+        py.detach(|| self.0.lock().write());
+    }
+
+    /// Open the file again, as after another program has renamed it.
+    fn reopen(&self, py: Python<'_>) -> PyResult<()> {
+        let reopened = py.detach(|| self.0.lock().reopen());
+        reopened.map_err(|error| errors::config(py, format!("--access-log: {error}")))
+    }
 }
 
-fn event_dict<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    let time = event.time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    dict.set_item("number", event.number)?;
-    dict.set_item("time", time.as_secs_f64())?;
-    dict.set_item("kind", event.kind.name())?;
-    dict.set_item("count", event.count)?;
-    dict.set_item("broker", event.broker)?;
-    dict.set_item("name", event.name.as_deref())?;
-    dict.set_item("client_id", event.client_id.as_deref())?;
-    dict.set_item("peer", event.peer.map(|peer| peer.to_string()))?;
-    dict.set_item("detail", event.detail.as_deref())?;
-    Ok(dict)
+fn ip(py: Python<'_>, what: &str, host: &str) -> PyResult<IpAddr> {
+    host.parse().map_err(|_| {
+        errors::config(py, format!("{what}: {host:?} is not an IP address, such as 127.0.0.1 or 0.0.0.0"))
+    })
 }

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ottla_client::EventText;
-use serde_json::json;
+use ottla_gateway::monitoring::Json;
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
@@ -46,11 +46,18 @@ impl Messages {
 }
 
 fn document(severity: &str, message: &str) -> String {
-    json!({
-        "severity": severity, "name": null, "code": null, "message": message, "cause": null, "remedy": null,
-        "maybe_done": false, "retriable": false, "item": null,
-    })
-    .to_string()
+    let fields = [
+        ("severity", severity.into()),
+        ("name", Json::Null),
+        ("code", Json::Null),
+        ("message", message.into()),
+        ("cause", Json::Null),
+        ("remedy", Json::Null),
+        ("maybe_done", Json::Bool(false)),
+        ("retriable", Json::Bool(false)),
+        ("item", Json::Null),
+    ];
+    Json::object(fields).line()
 }
 
 impl<S, N> FormatEvent<S, N> for Messages

@@ -25,6 +25,12 @@ const PORT_COUNT: u16 = 100;
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) gateway: GatewayConfig,
+    /// Where the configuration of the cluster comes from, for a reload.
+    pub(crate) cluster: ClusterOptions,
+    /// Where the status is served.
+    pub(crate) status: Option<SocketAddr>,
+    /// The file of the access log.
+    pub(crate) access_log: Option<PathBuf>,
     /// How long requests in flight may take when the program ends.
     pub(crate) drain: Duration,
     /// After which time the program ends by itself.
@@ -40,8 +46,12 @@ impl Settings {
         let options = Options(matches);
         let drain = options.parsed("drain", |text| parsing::seconds(text, 0.0))?;
         let count = |text: &str| parsing::count(text, "threads");
+        let cluster = ClusterOptions::new(matches)?;
         Ok(Self {
-            gateway: options.gateway()?,
+            gateway: options.gateway(cluster.read()?)?,
+            cluster,
+            status: options.parsed("status", parsing::address)?,
+            access_log: options.path("access_log"),
             drain: drain.unwrap_or_default(),
             end_after: options.parsed("seconds", |text| parsing::seconds(text, 0.0))?,
             as_json: matches.get_flag("json"),
@@ -75,8 +85,7 @@ impl Options<'_> {
         value(self.0, name).map(PathBuf::from)
     }
 
-    fn gateway(&self) -> Result<GatewayConfig, Failure> {
-        let cluster = ClusterOptions::new(self.0)?.read()?;
+    fn gateway(&self, cluster: Config) -> Result<GatewayConfig, Failure> {
         let listen = self.parsed("listen", parsing::address)?;
         let listen = listen.ok_or_else(|| Failure::usage("--listen: expected an address"))?;
         let routing = self.routing(listen)?;
