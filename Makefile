@@ -223,6 +223,8 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/gateway_options.py
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/set_ups_page.py
+	@$(PY) tools/llms_txt.py
+	@$(PY) tools/notebooks.py
 	@$(PY) tools/stub_docstrings.py
 	@$(PY) tools/twins.py
 	@$(PY) tools/public_api.py --write
