@@ -59,8 +59,16 @@ def start(snippet: Snippet, address: str, directory: Path) -> Program:
     text = text.replace('["ottla", ', f'[{sys.executable!r}, "-m", "ottla", ')
     (directory / name).write_text(text, encoding="utf-8")
     program = Program([name], directory, {})
-    assert program.printed(PRINTS[name], timeout=60), program.output
+    if not program.printed(PRINTS[name], timeout=60):
+        interrupt(program)
+        pytest.fail(f"{name}: {program.output}")
     return program
+
+
+def interrupt(program: Program) -> None:
+    """Press Ctrl-C, and wait until the program has ended."""
+    program.process.send_signal(signal.SIGINT)
+    program.end()
 
 
 def run_command(line: str, address: str) -> None:
@@ -97,8 +105,7 @@ def test_a_reader_who_does_each_step_has_a_dashboard(
         assert re.findall(r"<p>(\w+)<br>.*?</meter> ([\d,.]+)", page)[0] == ("Lagos", "29,056.50")
     finally:
         for program in reversed(programs):
-            program.process.send_signal(signal.SIGINT)
-            program.end()
+            interrupt(program)
 
 
 def test_each_program_and_command_is_expected_to_print_something() -> None:
