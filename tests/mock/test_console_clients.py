@@ -23,8 +23,6 @@ from tests.support.scripted_servers import scripted_server
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a console wait for gateways on a busy machine, as a late one would be a problem."""
     monkeypatch.setattr("ottla.console.gateways._TIMEOUT", 60.0)
-    for each in ("_TIMEOUT", "_Handler.timeout"):
-        monkeypatch.setattr(f"ottla.gateway.status_server.{each}", 60.0)
 
 
 @pytest.fixture
