@@ -143,7 +143,7 @@ def test_status_and_access_log_of_the_command(mock_cluster: MockCluster, tmp_pat
         )
         assert _get(status, "/") == (
             404,
-            "there are: /brokers /connections /events /metrics /ready /totals\n",
+            "there are: /brokers /connections /events /faults /metrics /ready /totals\n",
         )
         assert _get(status, "/ready") == (200, "ready\n")
         # A page whose name leads to loopback gets nothing.

@@ -24,6 +24,7 @@ class Gateway:
         reauthenticate: float | None = None,
         limits: dict[str, Any] | None = None,
         rules: dict[str, Any] | None = None,
+        allow_faults: bool = False,
     ) -> Gateway: ...
     @property
     def bootstrap(self) -> str:
@@ -49,6 +50,25 @@ class Gateway:
 
         Open connections stay. If a file or the configuration cannot be used, nothing changes.
         """
+    def inject(
+        self,
+        reaction: dict[str, object],
+        *,
+        api: str | None = None,
+        broker: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        client_id: str | None = None,
+        skip: int = 0,
+        times: int | None = None,
+    ) -> int:
+        """Inject a fault, a dict with one key, and return its id."""
+    def fault_hits(self, fault: int) -> int:
+        """Return the number of requests or connections that a fault has hit."""
+    def remove_fault(self, fault: int) -> bool:
+        """Remove a fault; return whether it was there."""
+    def clear_faults(self) -> int:
+        """Remove all faults; return how many there were."""
     def close(self, timeout: float | None = None) -> int:
         """Stop accepting connections, let requests in flight finish, and close.
 

@@ -19,6 +19,7 @@ from ottla import _core
 from ottla._internal.text import counted
 from ottla.cli.gateway_arguments import (
     add_arguments,
+    allows_faults,
     broker_ports,
     limits_of,
     reachable,
@@ -75,6 +76,13 @@ def run(arguments: argparse.Namespace) -> int:
     config = configuration(arguments)
     host, port = arguments.listen
     ports = broker_ports(arguments)
+    allow_faults = allows_faults(arguments)
+    if allow_faults:
+        say(
+            "this gateway allows faults: whoever reaches the address of --status can make it lose, "
+            "delay and falsify what clients send and receive",
+            "warning",
+        )
     _raise_descriptor_limit()
     gateway = _core.Gateway(
         config,
@@ -90,6 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         reauthenticate=arguments.reauthenticate,
         limits=limits_of(arguments),
         rules=rules_of(arguments),
+        allow_faults=allow_faults,
     )
     with ExitStack() as shown:
         # The log gets those connections, too, that end because the gateway does.

@@ -48,7 +48,9 @@ class GatewayConnection:
         in_flight: the requests that wait for their responses.
         errors: how often each error code was in a response, by API and Kafka's name of the code.
             A response has a code for each partition; of long ones the first 64 KiB count.
-        last_error: the latest response with an error, or None.
+        last_error: the latest response with an error, or None. An injected fault that breaks the
+            connection is NETWORK_EXCEPTION, a response that never comes REQUEST_TIMED_OUT.
+        faults: how often injected faults have hit the connection, by the kind of the fault.
         throttled: how long brokers have asked the client to wait (KIP-219), added up, in seconds.
         age: how long it has been open, in seconds.
         idle: how long ago its latest request came, in seconds; None before the first one.
@@ -72,6 +74,7 @@ class GatewayConnection:
     in_flight: int
     errors: Mapping[str, Mapping[str, int]]
     last_error: GatewayError | None
+    faults: Mapping[str, int]
     throttled: float
     age: float
     idle: float | None

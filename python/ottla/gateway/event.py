@@ -17,14 +17,15 @@ class GatewayEvent:
         kind: what happened: ``broker_joined``, ``broker_moved``, ``broker_left``,
             ``cluster_lost`` (it could not be asked for its brokers), ``cluster_found``,
             ``coordinator_moved``, ``refused`` (too many connections), ``denied`` (a request that
-            the rules do not allow) or ``connection_failed``.
+            the rules do not allow), ``connection_failed``, ``fault_injected``, ``fault_removed`` or
+            ``fault_hit``.
         count: how often, without another event in between.
         broker: the broker's id; the new coordinator of ``coordinator_moved``.
         name: the group or the transactional id whose coordinator has moved.
         client_id: the ``client.id`` of the connection.
         peer: the client's address as ``host:port``.
-        detail: the broker's address, the API of a denied request, the cause of a failure, or the id
-            of the coordinator before.
+        detail: the broker's address, the API of a denied request, the cause of a failure, the id of
+            the coordinator before, or the fault.
         text: the event as one line without its time.
     """
 

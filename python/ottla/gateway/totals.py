@@ -22,6 +22,8 @@ class GatewayTotals:
         responses: the number of responses by API.
         waited: the time from each request to its response, added up by API, in seconds.
         errors: how often each error code was in a response, by API and Kafka's name of the code.
+        faults: how often injected faults have hit requests or connections, by the kind of the
+            fault.
         throttled: how long brokers have asked clients to wait (KIP-219), added up, in seconds.
     """
 
@@ -34,6 +36,7 @@ class GatewayTotals:
     responses: Mapping[str, int]
     waited: Mapping[str, float]
     errors: Mapping[str, Mapping[str, int]]
+    faults: Mapping[str, int]
     throttled: float
 
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use ottla_client::environment::Environment;
 use ottla_client::{Config, Endpoint, Error};
+use ottla_faults::{Fault, FaultId, InjectedFault};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -22,6 +23,7 @@ use crate::brokers::Brokers;
 use crate::config::GatewayConfig;
 use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, Events};
+use crate::faults::{FaultError, Faults};
 use crate::follow;
 use crate::listeners::{Listeners, bind};
 use crate::loaded::{Loaded, Sources};
@@ -117,6 +119,7 @@ impl Gateway {
             pool: BufferPool::default(),
             sessions: Sessions::default(),
             events: Events::default(),
+            faults: config.allow_faults.then(|| Arc::new(Faults::new())),
             without_address: Mutex::default(),
             next_session: AtomicU64::new(0),
             next_turn: AtomicUsize::new(0),
@@ -217,6 +220,48 @@ impl Gateway {
     #[must_use]
     pub fn events(&self, after: u64) -> Vec<Event> {
         self.shared.events.after(after)
+    }
+
+    /// Injects a fault.
+    ///
+    /// # Errors
+    /// If faults are not allowed, or a gateway has no such fault.
+    pub fn inject(&self, fault: Fault) -> Result<FaultId, FaultError> {
+        self.with_faults()?.inject(fault, &self.shared.events)
+    }
+
+    /// The faults, in the order of their injection.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn faults(&self) -> Result<Vec<InjectedFault>, FaultError> {
+        Ok(self.with_faults()?.all())
+    }
+
+    /// How many requests or connections a fault has hit; 0 if it was removed.
+    #[must_use]
+    pub fn fault_hits(&self, id: FaultId) -> u64 {
+        self.shared.faults.as_ref().map_or(0, |faults| faults.hits(id))
+    }
+
+    /// Removes a fault; returns whether it was there.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn remove_fault(&self, id: FaultId) -> Result<bool, FaultError> {
+        Ok(self.with_faults()?.remove(id, &self.shared.events))
+    }
+
+    /// Removes all faults; returns how many there were.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn clear_faults(&self) -> Result<usize, FaultError> {
+        Ok(self.with_faults()?.clear(&self.shared.events))
+    }
+
+    fn with_faults(&self) -> Result<&Faults, FaultError> {
+        self.shared.faults.as_deref().ok_or(FaultError::NotAllowed)
     }
 
     /// Stops to accept connections, lets the requests in flight finish, and closes. Sessions that are not finished

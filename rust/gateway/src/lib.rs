@@ -8,6 +8,7 @@
 //! - `serving`, `shared`: from an accepted connection to the end of its session, and what sessions share.
 //! - `connection_counts`, `warnings`: limits on what strangers can use, and what is said about it.
 //! - `sessions`, `events`: the open sessions and what the ended ones did; what happened lately.
+//! - `faults`: faults on demand.
 //! - [`monitoring`]: what a gateway shows: the status over HTTP, metrics, the access log.
 //! - `session`: one client connection and its connection to a broker.
 //! - `rules`: the requests that are not passed on. `refusal`: Kafka's own responses to those.
@@ -21,6 +22,7 @@ mod brokers;
 mod config;
 mod connection_counts;
 mod events;
+mod faults;
 mod follow;
 mod gateway;
 mod limits;
@@ -40,6 +42,7 @@ mod warnings;
 
 pub use config::{GatewayConfig, TlsConfig};
 pub use events::{Event, EventKind};
+pub use faults::FaultError;
 pub use gateway::{FindBrokersError, Gateway, GatewayError};
 pub use limits::Limits;
 pub use rules::{AccessRules, NameRule};

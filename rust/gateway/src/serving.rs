@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::addresses::Routing;
 use crate::connection_counts::Excess;
 use crate::events::{Event, EventKind};
+use crate::faults::{Link, SessionFaults};
 use crate::listeners::bind;
 use crate::rewrite::AddressBook;
 use crate::rules::AccessRules;
@@ -94,6 +95,13 @@ async fn serve(
     status: &Arc<SessionStatus>,
 ) -> String {
     let mut draining = shared.draining.subscribe();
+    if let Some(faults) = &shared.faults {
+        // A frozen broker takes a connection, and nothing else.
+        tokio::select! {
+            () = faults.thawed(broker) => {}
+            _ = draining.wait_for(|draining| *draining) => return SessionEnd::Drained.to_string(),
+        }
+    }
     let begun = Instant::now();
     let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
     let connected = tokio::select! {
@@ -104,9 +112,14 @@ async fn serve(
     let (end, is_failure) = match connected {
         Ok(Ok(Opened { client, broker, guard })) => {
             let Shared { limits, pool, events, .. } = &**shared;
-            let session = Session::new(limits, pool, status, events, draining);
-            let start =
-                SessionStart { guard, rules: shared.rules.as_ref(), first_request_by: begun + limits.setup };
+            let link = Link::new(shared.faults.as_ref());
+            let session = Session::new(limits, pool, status, events, link, draining);
+            let start = SessionStart {
+                guard,
+                rules: shared.rules.as_ref(),
+                faults: shared.faults.as_ref().map(SessionFaults::new),
+                first_request_by: begun + limits.setup,
+            };
             let end = session.run(client, broker, &mut Book(shared), start).await;
             warn_of_end(shared, status, &end);
             (end.to_string(), end.is_failure())

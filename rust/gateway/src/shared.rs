@@ -18,6 +18,7 @@ use crate::addresses::Addresses;
 use crate::brokers::{Brokers, Change};
 use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, EventKind, Events};
+use crate::faults::Faults;
 use crate::limits::Limits;
 use crate::listeners::Listeners;
 use crate::loaded::Loaded;
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) pool: BufferPool,
     pub(crate) sessions: Sessions,
     pub(crate) events: Events,
+    /// The injected faults, if these are allowed.
+    pub(crate) faults: Option<Arc<Faults>>,
     /// The brokers without an address of which a warning told.
     pub(crate) without_address: Mutex<BTreeSet<i32>>,
     pub(crate) next_session: AtomicU64,

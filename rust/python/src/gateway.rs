@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ottla_faults::{FaultId, Match};
 use ottla_gateway::addresses::Routing;
 use ottla_gateway::monitoring::{self, AccessLog, StatusServer};
 use ottla_gateway::{
-    AccessRules, FindBrokersError, Gateway as Core, GatewayConfig, Limits, NameRule, SaslConfig, TlsConfig,
+    AccessRules, FaultError, FindBrokersError, Gateway as Core, GatewayConfig, Limits, NameRule, SaslConfig,
+    TlsConfig,
 };
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -18,6 +20,7 @@ use pyo3::types::{PyAny, PyDict};
 
 use crate::config;
 use crate::convert::{errors, number};
+use crate::faults;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait};
 
 /// How long requests in flight may take by default when a gateway closes.
@@ -45,7 +48,7 @@ impl Gateway {
 #[pymethods]
 impl Gateway {
     #[new]
-    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None, rules=None))]
+    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None, rules=None, allow_faults=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -62,6 +65,7 @@ impl Gateway {
         #[pyo3(from_py_with = number::timeout)] reauthenticate: Option<f64>,
         limits: Option<&Bound<'_, PyDict>>,
         rules: Option<&Bound<'_, PyDict>>,
+        allow_faults: bool,
     ) -> PyResult<Self> {
         let (cluster, environment) = config::config(py, None, Some(config), None)?;
         let (host, port) = listen;
@@ -84,7 +88,17 @@ impl Gateway {
         let sasl = users.map(|users| SaslConfig { users, allow_plaintext_passwords, lifetime });
         let limits = limits.map_or_else(|| Ok(Limits::default()), read_limits)?;
         let rules = rules.map_or_else(|| Ok(AccessRules::default()), |rules| read_rules(py, rules))?;
-        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, rules, limits };
+        let config = GatewayConfig {
+            listen,
+            advertised_host,
+            routing,
+            cluster,
+            tls,
+            sasl,
+            rules,
+            limits,
+            allow_faults,
+        };
         let core = wait(py, Core::start(config, environment))?;
         let core = core.map_err(|error| errors::config(py, error.to_string()))?;
         let core = ProcessLocal::new(Arc::new(core));
@@ -147,6 +161,45 @@ impl Gateway {
         py.detach(|| core.reload(cluster)).map_err(|error| errors::config(py, error.to_string()))
     }
 
+    /// Inject a fault, a dict with one key, and return its id.
+    #[pyo3(signature = (reaction, *, api=None, broker=None, topic=None, partition=None, client_id=None, skip=0, times=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn inject(
+        &self,
+        py: Python<'_>,
+        reaction: &Bound<'_, PyDict>,
+        api: Option<&str>,
+        #[pyo3(from_py_with = number::broker)] broker: Option<i32>,
+        topic: Option<String>,
+        #[pyo3(from_py_with = number::partition)] partition: Option<i32>,
+        client_id: Option<String>,
+        #[pyo3(from_py_with = number::skip)] skip: u64,
+        #[pyo3(from_py_with = number::times)] times: Option<u64>,
+    ) -> PyResult<u64> {
+        let on = Match { broker, topic, partition, client_id, skip, ..Match::default() };
+        let fault = faults::fault(reaction, api, on, times)?;
+        Ok(self.open()?.inject(fault).map_err(|error| refused(py, &error))?.0)
+    }
+
+    /// Return the number of requests or connections that a fault has hit.
+    fn fault_hits(&self, #[pyo3(from_py_with = number::fault)] fault: u64) -> PyResult<u64> {
+        Ok(self.open()?.fault_hits(FaultId(fault)))
+    }
+
+    /// Remove a fault; return whether it was there.
+    fn remove_fault(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::fault)] fault: u64,
+    ) -> PyResult<bool> {
+        self.open()?.remove_fault(FaultId(fault)).map_err(|error| refused(py, &error))
+    }
+
+    /// Remove all faults; return how many there were.
+    fn clear_faults(&self, py: Python<'_>) -> PyResult<usize> {
+        self.open()?.clear_faults().map_err(|error| refused(py, &error))
+    }
+
     /// Stop accepting connections, let requests in flight finish, and close.
     ///
     /// Return the number of connections that were cut off.
@@ -167,6 +220,10 @@ impl Gateway {
         self.closed.store(true, Ordering::Release);
         cut_off
     }
+}
+
+fn refused(py: Python<'_>, error: &FaultError) -> PyErr {
+    errors::config(py, error.to_string())
 }
 
 /// What clients may not do, by names; what is missing has its default.

@@ -16,6 +16,7 @@ mod convert;
 mod dead_letters;
 mod doctor;
 mod error_codes;
+mod faults;
 mod gateway;
 mod logging;
 mod mock;

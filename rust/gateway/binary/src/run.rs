@@ -42,6 +42,9 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
 async fn serve(settings: Settings) -> Result<(), Failure> {
     // From now on, so that none ends the program without draining.
     let mut signals = Signals::new().map_err(Failure::other)?;
+    if settings.gateway.allow_faults {
+        tracing::warn!(target: "ottla.gateway", "this gateway allows faults: whoever reaches the address of --status can make it lose, delay and falsify what clients send and receive");
+    }
     let gateway = Gateway::start(settings.gateway, Environment::default()).await.map_err(Failure::usage)?;
     let gateway = Arc::new(gateway);
     let access_log = settings.access_log.as_deref().map(|path| {

@@ -100,7 +100,37 @@ impl Options<'_> {
             None => listen.ip().to_string(),
         };
         let (tls, sasl, limits, rules) = (self.tls()?, self.sasl()?, self.limits()?, self.rules()?);
-        Ok(GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, rules, limits })
+        let allow_faults = self.allows_faults()?;
+        Ok(GatewayConfig {
+            listen,
+            advertised_host,
+            routing,
+            cluster,
+            tls,
+            sasl,
+            rules,
+            limits,
+            allow_faults,
+        })
+    }
+
+    /// Whether faults may be injected, after checking who may do it.
+    fn allows_faults(&self) -> Result<bool, Failure> {
+        let is_remote = self.0.get_flag("allow_remote_faults");
+        if !is_remote && !self.0.get_flag("allow_faults") {
+            return Ok(false);
+        }
+        let option = if is_remote { "--allow-remote-faults" } else { "--allow-faults" };
+        match self.parsed("status", parsing::address)? {
+            None => Err(Failure::usage(format!(
+                "{option}: faults are injected over HTTP: give the address with --status, such as --status 127.0.0.1:9464"
+            ))),
+            Some(status) if !is_remote && !status.ip().is_loopback() => Err(Failure::usage(format!(
+                "--allow-faults: other machines reach --status {}, and could inject faults: use 127.0.0.1, or say --allow-remote-faults",
+                status.ip()
+            ))),
+            Some(_) => Ok(true),
+        }
     }
 
     fn routing(&self, listen: SocketAddr) -> Result<Routing, Failure> {

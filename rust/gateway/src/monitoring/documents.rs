@@ -64,6 +64,7 @@ pub(super) fn all_totals(shared: &Shared) -> Json {
         ("responses", responses),
         ("waited", waited),
         ("errors", errors),
+        ("faults", faults(&totals.counts)),
         ("throttled", totals.counts.throttled.as_secs_f64().into()),
     ])
 }
@@ -118,6 +119,7 @@ fn connection(session: &SessionInfo, end: Option<&str>) -> Vec<(String, Json)> {
         ("in_flight", session.in_flight.into()),
         ("errors", errors),
         ("last_error", last_error.into()),
+        ("faults", faults(&session.counts)),
         ("throttled", session.counts.throttled.as_secs_f64().into()),
         ("age", session.age.as_secs_f64().into()),
         ("idle", session.idle.map(|idle| idle.as_secs_f64()).into()),
@@ -143,6 +145,11 @@ fn by_api(counts: &Counts) -> [Json; 4] {
         Json::object(apis().map(|(api, count)| (api, Json::from(count.waited.as_secs_f64())))),
         Json::Object(errors),
     ]
+}
+
+/// The hits of injected faults, by the kind of the fault.
+fn faults(counts: &Counts) -> Json {
+    Json::object(counts.faults.iter().map(|(kind, count)| (*kind, Json::from(*count))))
 }
 
 /// Kafka's name of an error code.
@@ -189,6 +196,9 @@ fn line(event: &Event) -> String {
         EventKind::Refused => format!("{client} was refused: too many connections"),
         EventKind::Denied => format!("{client} may not use {detail} here"),
         EventKind::ConnectionFailed => format!("the connection of {client} to {at} failed: {detail}"),
+        EventKind::FaultInjected => format!("a fault was injected: {detail}"),
+        EventKind::FaultRemoved => format!("a fault was removed: {detail}"),
+        EventKind::FaultHit => format!("an injected fault hit {client} at {at}: {detail}"),
     };
     match event.count {
         1 => text,

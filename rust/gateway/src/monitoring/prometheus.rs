@@ -44,6 +44,10 @@ pub(super) fn render(shared: &Shared) -> String {
     for ((api, code), count) in &counts.errors {
         text.sample("errors_total", &[("api", api.name()), ("error", code_name(*code))], *count as f64);
     }
+    text.family("faults_total", "Requests and connections that injected faults have hit.", "counter");
+    for (fault, count) in &counts.faults {
+        text.sample("faults_total", &[("fault", fault)], *count as f64);
+    }
     let mut brokers: BTreeMap<String, u64> = BTreeMap::new();
     let mut roles: BTreeMap<String, u64> = BTreeMap::new();
     for session in &open {

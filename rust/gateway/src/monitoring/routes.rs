@@ -7,17 +7,24 @@
 
 use hyper::{Method, StatusCode};
 
+use ottla_faults::FaultId;
+
 use super::json::Json;
 use super::{documents, prometheus};
+use crate::faults::{FaultError, Faults};
 use crate::shared::Shared;
+
+/// The content type of documents.
+const JSON: &str = "application/json";
 
 /// A request for a route.
 pub(super) struct Request<'a> {
     pub(super) shared: &'a Shared,
     /// The part after `?`, still encoded.
     pub(super) query: &'a str,
+    /// The header `Content-Type`.
+    pub(super) content_type: &'a str,
     /// The body.
-    #[expect(dead_code, reason = "no route that reads one yet")]
     pub(super) body: &'a [u8],
 }
 
@@ -32,7 +39,12 @@ pub(super) struct Response {
 impl Response {
     /// A document.
     pub(super) fn json(document: &Json) -> Self {
-        Self { status: StatusCode::OK, content_type: "application/json", text: document.line() }
+        Self::document(StatusCode::OK, document.line())
+    }
+
+    /// A document that is text already.
+    fn document(status: StatusCode, text: String) -> Self {
+        Self { status, content_type: JSON, text }
     }
 
     /// A message for people, without a line break at its end.
@@ -52,6 +64,9 @@ const ROUTES: &[Route] = &[
     Route { method: Method::GET, path: "/brokers", respond: brokers },
     Route { method: Method::GET, path: "/connections", respond: connections },
     Route { method: Method::GET, path: "/events", respond: events },
+    Route { method: Method::GET, path: "/faults", respond: faults },
+    Route { method: Method::POST, path: "/faults", respond: inject_fault },
+    Route { method: Method::DELETE, path: "/faults", respond: remove_faults },
     Route { method: Method::GET, path: "/metrics", respond: metrics },
     Route { method: Method::GET, path: "/ready", respond: ready },
     Route { method: Method::GET, path: "/totals", respond: totals },
@@ -86,16 +101,67 @@ fn brokers(request: &Request<'_>) -> Response {
 }
 
 fn events(request: &Request<'_>) -> Response {
-    let mut fields = request.query.split('&').filter_map(|field| field.split_once('='));
-    let after = fields.find(|(name, _)| *name == "after").map_or("0", |(_, value)| value);
-    let is_number = !after.is_empty() && after.bytes().all(|byte| byte.is_ascii_digit());
-    match after.parse().ok().filter(|_| is_number) {
-        Some(after) => Response::json(&documents::events_after(request.shared, after)),
-        None => {
-            let shown: String = after.chars().take(40).flat_map(char::escape_debug).collect();
-            let message = format_args!("after: expected the number of an event, got '{shown}'").to_string();
-            Response::message(StatusCode::BAD_REQUEST, message)
+    match request.number("after", "an event") {
+        Ok(after) => Response::json(&documents::events_after(request.shared, after.unwrap_or_default())),
+        Err(refusal) => refusal,
+    }
+}
+
+fn faults(request: &Request<'_>) -> Response {
+    request
+        .faults()
+        .map_or_else(|refusal| refusal, |faults| Response::document(StatusCode::OK, faults.documents()))
+}
+
+/// Injects the fault in the body.
+fn inject_fault(request: &Request<'_>) -> Response {
+    let faults = match request.faults() {
+        Ok(faults) => faults,
+        Err(refusal) => return refusal,
+    };
+    // Not what the form of a page can send.
+    let kind = request.content_type.split(';').next().unwrap_or_default();
+    if !kind.trim().eq_ignore_ascii_case(JSON) {
+        let message = "expected the header Content-Type: application/json";
+        return Response::message(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+    }
+    match faults.inject_document(request.body, &request.shared.events) {
+        Ok(injected) => Response::document(StatusCode::CREATED, injected),
+        Err(error) => Response::message(StatusCode::BAD_REQUEST, error),
+    }
+}
+
+/// Removes the fault with an id, or all.
+fn remove_faults(request: &Request<'_>) -> Response {
+    let removed = request.faults().and_then(|faults| match request.number("id", "a fault")? {
+        Some(id) if faults.remove(FaultId(id), &request.shared.events) => Ok(1),
+        Some(id) => {
+            let message = format_args!("there is no fault {id}").to_string();
+            Err(Response::message(StatusCode::NOT_FOUND, message))
         }
+        None if request.query.is_empty() => Ok(faults.clear(&request.shared.events) as u64),
+        None => Err(Response::message(StatusCode::BAD_REQUEST, "expected /faults or /faults?id=N")),
+    });
+    removed.map_or_else(|refusal| refusal, |count| Response::json(&Json::object([("removed", count.into())])))
+}
+
+impl Request<'_> {
+    /// A number of the query, if it is there; `of` is what has it.
+    fn number(&self, name: &str, of: &str) -> Result<Option<u64>, Response> {
+        let mut fields = self.query.split('&').filter_map(|field| field.split_once('='));
+        let Some((_, value)) = fields.find(|(field, _)| *field == name) else { return Ok(None) };
+        let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        value.parse().ok().filter(|_| is_number).map(Some).ok_or_else(|| {
+            let shown: String = value.chars().take(40).flat_map(char::escape_debug).collect();
+            let message = format_args!("{name}: expected the number of {of}, got '{shown}'").to_string();
+            Response::message(StatusCode::BAD_REQUEST, message)
+        })
+    }
+
+    /// The faults, if these are allowed.
+    fn faults(&self) -> Result<&Faults, Response> {
+        let refused = || Response::message(StatusCode::FORBIDDEN, FaultError::NotAllowed);
+        self.shared.faults.as_deref().ok_or_else(refused)
     }
 }
 

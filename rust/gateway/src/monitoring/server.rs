@@ -149,7 +149,9 @@ async fn answer(
     let permit = responses.acquire().await.map_err(|_| unavailable(()))?;
     let responding = spawn_blocking(move || {
         let query = head.uri.query().unwrap_or_default();
-        respond(&Request { shared: &shared, query, body: &body })
+        let content_type = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let content_type = content_type.unwrap_or_default();
+        respond(&Request { shared: &shared, query, content_type, body: &body })
     });
     let response = responding.await.map_err(|_| unavailable(()));
     drop(permit);

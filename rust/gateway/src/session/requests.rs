@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use super::buffers::Inlet;
 use super::{Session, SessionEnd, send};
+use crate::faults::{Injected, SessionFaults, Toward};
 use crate::rewrite::supported_versions;
 use crate::rules::{AccessRules, RuleRuling};
 use crate::sasl::{Guard, Ruling};
@@ -22,15 +23,18 @@ pub(super) async fn pump(
     session: &Session<'_>,
     from_client: &mut (impl AsyncRead + Unpin),
     to_broker: &mut (impl AsyncWrite + Unpin + Send),
-    mut guard: Option<Guard>,
-    rules: Option<&AccessRules>,
+    (mut guard, rules, mut faults): (Option<Guard>, Option<&AccessRules>, Option<SessionFaults>),
 ) -> SessionEnd {
     let mut stream = RequestStream::new(session.limits.request_max);
     let mut inlet = Inlet::new(session.pool);
     let mut output = Output::default();
     loop {
+        session.link.thawed(session.status, session.events).await;
         if stream.is_waiting() {
             session.wait_for_room().await;
+            if let Some(faults) = &faults {
+                faults.wait().await;
+            }
             if let Some(guard) = &mut guard
                 && let Err(end) = guard.work(session, to_broker).await
             {
@@ -38,7 +42,8 @@ pub(super) async fn pump(
             }
         } else {
             let may_stop = stream.is_between_requests() && inlet.bytes().is_empty();
-            match inlet.read(from_client, || may_stop && session.is_draining()).await {
+            match inlet.read(from_client, session.link.read_max(), || may_stop && session.is_draining()).await
+            {
                 Ok(None) => return SessionEnd::Drained,
                 Ok(Some(0)) => {
                     // A client that has sent its last request may wait for responses; the broker must know.
@@ -47,12 +52,17 @@ pub(super) async fn pump(
                         Err(error) => SessionEnd::Broker(error),
                     };
                 }
-                Ok(Some(read)) => session.status.received(read),
+                Ok(Some(read)) => {
+                    session.status.received(read);
+                    session.link.moved(read, Toward::Broker).await;
+                    session.link.thawed(session.status, session.events).await;
+                }
                 Err(error) => return SessionEnd::Client(error),
             }
         }
-        let progress =
-            stream.advance(inlet.bytes(), &mut output, |head| judge(session, guard.as_mut(), rules, head));
+        let progress = stream.advance(inlet.bytes(), &mut output, |head| {
+            judge(session, (guard.as_mut(), rules, faults.as_mut()), head)
+        });
         let progress = match progress {
             Ok(progress) => progress,
             Err(violation) => return SessionEnd::ClientViolation(violation),
@@ -72,13 +82,18 @@ pub(super) async fn pump(
 /// Decides what becomes of a request, and remembers it until its response.
 fn judge(
     session: &Session<'_>,
-    guard: Option<&mut Guard>,
-    rules: Option<&AccessRules>,
+    (guard, rules, faults): (Option<&mut Guard>, Option<&AccessRules>, Option<&mut SessionFaults>),
     head: &RequestHead<'_>,
 ) -> Result<Verdict, Violation> {
     let now = Instant::now();
-    if session.in_flight.lock().is_full() {
-        return Ok(Verdict::Wait);
+    {
+        let in_flight = session.in_flight.lock();
+        if in_flight.is_over() {
+            return Ok(Verdict::Discard);
+        }
+        if in_flight.is_full() {
+            return Ok(Verdict::Wait);
+        }
     }
     let answer = match guard.map(|guard| guard.judge(head, now)).transpose()? {
         None | Some(Ruling::Pass) if head.version > supported_versions(head.api).1 => {
@@ -89,8 +104,8 @@ fn judge(
         Some(Ruling::Wait) => return Ok(Verdict::Wait),
         Some(Ruling::Answer(frame)) => Some(frame),
     };
-    let (answer, verdict, filter) = match (answer, rules) {
-        (Some(answer), _) => (Some(answer), Verdict::Discard, None),
+    let (mut source, mut verdict, filter) = match (answer, rules) {
+        (Some(answer), _) => (Some(Source::Gateway(answer)), Verdict::Discard, None),
         (None, None) => (None, Verdict::Pass, None),
         (None, Some(rules)) => match rules.judge(head).inspect_err(|_| session.deny(head))? {
             RuleRuling::Pass(filter) => (None, Verdict::Pass, filter),
@@ -98,19 +113,31 @@ fn judge(
             RuleRuling::Replace(frame, filter) => (None, Verdict::Replace(frame), filter),
             RuleRuling::Answer(frame) => {
                 session.deny(head);
-                (Some(frame), Verdict::Discard, None)
+                (Some(Source::Gateway(frame)), Verdict::Discard, None)
             }
         },
     };
+    let mut fault = None;
+    if let (None, Some(faults)) = (&source, faults) {
+        match faults.judge(head, now, (session.status, &session.link, session.events)) {
+            Injected::Gather => return Ok(Verdict::Gather(session.limits.request_max)),
+            Injected::Wait => return Ok(Verdict::Wait),
+            Injected::Pass(found) => fault = found,
+            Injected::Respond(own, found) => {
+                (source, verdict, fault) = (Some(own), Verdict::Discard, found);
+            }
+        }
+    }
     let named = session.status.requested(head, now).map(Box::new);
-    if head.expects_response || answer.is_some() {
+    if head.expects_response || source.is_some() {
         session.in_flight.lock().push(PendingResponse {
             api: head.api,
             version: head.version,
             correlation_id: head.correlation_id,
             since: now,
-            source: answer.map_or(Source::Broker, Source::Gateway),
+            source: source.unwrap_or(Source::Broker),
             named,
+            fault,
             filter,
         });
     }

@@ -4,6 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use ottla_protocol::ApiKey;
 use ottla_protocol::header::LENGTH_PREFIX;
 
+use super::faulty::{meet_fault, send_own};
 use super::{InFlight, Output, PendingResponse, Progress, Source, Violation};
 use crate::rewrite::{
     AddressBook, Endpoints, EndpointsWalk, RewriteError, Treatment, rewrite_brokers, rewrite_whole, treatment,
@@ -12,7 +13,7 @@ use crate::rewrite::{
 /// The length of a correlation id, which is the least length of a response.
 const CORRELATION_ID: usize = 4;
 /// The bytes in front of what is rewritten: length and correlation id.
-const PREAMBLE: usize = LENGTH_PREFIX + CORRELATION_ID;
+pub(super) const PREAMBLE: usize = LENGTH_PREFIX + CORRELATION_ID;
 /// The greatest response with endpoints that is rewritten exactly: it arrives with few reads.
 const EXACT_MAX: usize = 64 * 1024;
 /// The greatest response that is filtered: the metadata of some 200,000 partitions.
@@ -37,7 +38,7 @@ enum State {
 }
 
 /// What has become of the input at the start of a response.
-enum Begun {
+pub(super) enum Begun {
     /// The bytes up to here were examined.
     Consumed(usize),
     /// More bytes are needed, counted from the start of the response.
@@ -109,15 +110,18 @@ impl ResponseStream {
                     while in_flight.gateway_is_next()
                         && let Some(pending) = in_flight.pop()
                     {
-                        if let Source::Gateway(frame) = &pending.source {
-                            answered(&pending, frame.get(PREAMBLE..).unwrap_or_default());
-                            output.own(frame.clone());
+                        send_own(&pending, output, answered);
+                        if output.closes() {
+                            return Ok(Progress { consumed: at, wanted: 1 });
                         }
                     }
                     if at == input.len() {
                         return Ok(Progress { consumed: at, wanted: 1 });
                     }
                     match self.begin(&input[at..], at, output, in_flight, book, answered)? {
+                        Begun::Consumed(consumed) if output.closes() => {
+                            return Ok(Progress { consumed: at + consumed, wanted: 1 });
+                        }
                         Begun::Consumed(consumed) => at += consumed,
                         Begun::Wanted(wanted) => return Ok(Progress { consumed: at, wanted }),
                     }
@@ -172,6 +176,9 @@ impl ResponseStream {
                 _ = own.send(Bytes::copy_from_slice(&input[LENGTH_PREFIX..whole]));
             }
             return Ok(Begun::Consumed(whole));
+        }
+        if let Some(begun) = meet_fault(input, whole, output, in_flight, book, answered)? {
+            return Ok(begun);
         }
         let (treatment, max) = match filter {
             None => (treatment(api, version), GATHERED_MAX),

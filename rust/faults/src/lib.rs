@@ -1,19 +1,24 @@
-//! Faults as data: a condition on requests, and a reaction to the requests that meet it.
+//! Faults as data: a condition on requests, and a reaction to the requests that meet it. No I/O, no clock.
 //!
-//! [`crate::MockCluster::inject`] injects a fault. Faults are tried in the order of their injection. Of
-//! several faults with the same kind of reaction and the same target, a request meets only the first, so
-//! that a script of errors hits one request each. Faults of different kinds or for different partitions act
-//! together.
+//! - [`Fault`], [`Match`], [`Reaction`]: a fault.
+//! - [`FaultRegistry`]: the injected faults, and which of them hit a request.
+//! - [`document`]: faults as JSON, in the words of `ottla.testing.Fault`.
+//!
+//! Faults are tried in the order of their injection. Of several faults with the same kind of reaction and the same
+//! target, a request meets only the first, so that a script of errors hits one request each. Faults of different kinds
+//! or for different partitions act together.
 
+pub mod document;
 mod registry;
 
+use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use bytes::Bytes;
 use ottla_protocol::{ApiKey, ErrorCode};
 
-pub(crate) use registry::{FaultPlan, FaultRegistry, FaultTarget, RequestInfo};
+pub use registry::{FaultRegistry, FaultTarget, Hit, InjectedFault, RequestInfo};
 
 /// A fault: a condition on requests and a reaction to those that meet it.
 #[derive(Debug, Clone)]
@@ -79,6 +84,13 @@ impl Match {
         self
     }
 
+    /// Restricts the condition to one client id.
+    #[must_use]
+    pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
+        self.client_id = Some(client_id.into());
+        self
+    }
+
     /// Restricts the condition to one topic.
     #[must_use]
     pub fn topic(mut self, topic: impl Into<String>) -> Self {
@@ -141,6 +153,48 @@ pub enum Reaction {
     CorruptRecords,
     /// Handle the request, send half of the response, and close the connection.
     TruncateFrame,
+    /// Cut the connection once this many more bytes of responses were sent, wherever in a response that is.
+    Cut(u64),
+    /// Move this many bytes a second at most, in each direction of the connection, until the fault is removed.
+    Slow(NonZeroU64),
+    /// Move no byte on the connections of the broker, existing and new ones, until the fault is removed.
+    Freeze,
+}
+
+impl Reaction {
+    /// The name in lower case, with underscores, as in [`document`].
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Error(_) => "error",
+            Self::ErrorAfterHandling(_) => "error_after_handling",
+            Self::Disconnect(_) => "disconnect",
+            Self::Delay(_) => "delay",
+            Self::Throttle(_) => "throttle",
+            Self::Silence => "silence",
+            Self::MoveLeader { .. } => "move_leader",
+            Self::OmitPartition(_) => "omit_partition",
+            Self::Bytes(_) => "bytes",
+            Self::CorruptRecords => "corrupt_records",
+            Self::TruncateFrame => "truncate_frame",
+            Self::Cut(_) => "cut",
+            Self::Slow(_) => "slow",
+            Self::Freeze => "freeze",
+        }
+    }
+
+    /// Whether it is a fault of the link between a client and a broker, which a gateway has and the mock cluster has
+    /// not.
+    #[must_use]
+    pub fn is_of_a_link(&self) -> bool {
+        matches!(self, Self::Cut(_) | Self::Slow(_) | Self::Freeze)
+    }
+
+    /// Whether it needs the cluster's own state, which the mock cluster has and a gateway has not.
+    #[must_use]
+    pub fn is_of_a_cluster(&self) -> bool {
+        matches!(self, Self::MoveLeader { .. } | Self::OmitPartition(_))
+    }
 }
 
 /// When a fault closes the connection.
@@ -153,5 +207,5 @@ pub enum When {
 }
 
 /// The id of an injected fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FaultId(pub u64);

@@ -1,0 +1,194 @@
+//! [`SessionFaults`]: what injected faults do to each request of a session.
+//!
+//! Invariants: a request meets its faults once, also if it has to wait. A delayed request holds up those behind it, and
+//! nothing else. After a response that never comes, or the end of the connection, no request passes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use ottla_faults::{FaultId, Hit, Reaction, RequestInfo, When};
+use ottla_protocol::ApiKey;
+
+use super::refused::{is_set_in_response, respond};
+use super::response::ResponseFault;
+use super::targets::{Targets, has_sessions};
+use super::{Faults, Link, record};
+use crate::events::Events;
+use crate::session::SessionStatus;
+use crate::stream::{RequestHead, Source};
+
+/// The longest request that is gathered for the names in it; of a longer one the beginning counts.
+const GATHERED_MAX: usize = 16 * 1024 * 1024;
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(crate) enum Injected {
+    /// It goes to the broker, and this happens to its response.
+    Pass(Option<Box<ResponseFault>>),
+    /// It must be whole.
+    Gather,
+    /// It must wait for [`SessionFaults::wait`].
+    Wait,
+    /// It goes nowhere, and the client gets this, to which this happens.
+    Respond(Source, Option<Box<ResponseFault>>),
+}
+
+/// The faults of a session.
+#[derive(Debug)]
+pub(crate) struct SessionFaults {
+    faults: Arc<Faults>,
+    targets: Targets,
+    /// The hits of the request that is next.
+    planned: Option<Plan>,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    hits: Vec<Hit>,
+    /// When the request may go on.
+    until: Option<Instant>,
+}
+
+impl SessionFaults {
+    pub(crate) fn new(faults: &Arc<Faults>) -> Self {
+        Self { faults: Arc::clone(faults), targets: Targets::default(), planned: None }
+    }
+
+    /// Decides what becomes of a request.
+    pub(crate) fn judge(
+        &mut self,
+        head: &RequestHead<'_>,
+        now: Instant,
+        (status, link, events): (&SessionStatus, &Link, &Events),
+    ) -> Injected {
+        let plan = match self.planned.take() {
+            Some(plan) => plan,
+            None => {
+                let is_active = self.faults.is_active();
+                if !is_active && !has_sessions(head.api) && !names_ids(head.api) {
+                    return Injected::Pass(None);
+                }
+                let asks = has_sessions(head.api) || is_active && self.faults.asks_for_targets(head.api);
+                if asks && !head.is_whole && head.length <= GATHERED_MAX {
+                    return Injected::Gather;
+                }
+                let targets = if asks { self.targets.of(head, &self.faults) } else { Vec::new() };
+                let hits = if is_active { self.hit(head, &targets, status, link) } else { Vec::new() };
+                hits.iter().for_each(|hit| record(hit, Some(head.api), status, events));
+                plan(hits, now)
+            }
+        };
+        // An error of the gateway's own needs all names.
+        let needs_whole =
+            !head.is_whole && plan.hits.iter().any(|hit| matches!(hit.then, Reaction::Error(_)));
+        if needs_whole && head.length <= GATHERED_MAX {
+            self.planned = Some(plan);
+            return Injected::Gather;
+        }
+        if plan.until.is_some_and(|until| until > now) {
+            self.planned = Some(plan);
+            return Injected::Wait;
+        }
+        self.carry_out(plan.hits, head, link)
+    }
+
+    /// Waits until the next request may go on.
+    pub(crate) async fn wait(&self) {
+        if let Some(until) = self.planned.as_ref().and_then(|plan| plan.until) {
+            tokio::time::sleep_until(until.into()).await;
+        }
+    }
+
+    fn hit(
+        &self,
+        head: &RequestHead<'_>,
+        targets: &[ottla_faults::FaultTarget],
+        status: &SessionStatus,
+        link: &Link,
+    ) -> Vec<Hit> {
+        self.faults.hit(&RequestInfo {
+            // No broker has this id: the bootstrap address leads to any.
+            broker: status.broker().unwrap_or(-1),
+            api: head.api,
+            version: head.version,
+            client_id: head.client_id.and_then(|name| std::str::from_utf8(name).ok()),
+            targets,
+            link_faults: &link.faults(),
+        })
+    }
+
+    fn carry_out(&self, hits: Vec<Hit>, head: &RequestHead<'_>, link: &Link) -> Injected {
+        let mut response = ResponseFault::new(&self.faults);
+        response.learns = names_ids(head.api);
+        let (mut closes, mut is_silent, mut raw, mut errors) = (false, false, None::<Bytes>, Vec::new());
+        let mut error_ids: Vec<FaultId> = Vec::new();
+        for Hit { id, on, then } in hits {
+            match then {
+                Reaction::Error(code) if is_set_in_response(head.api) => response.errors.push((id, on, code)),
+                Reaction::Error(code) => {
+                    errors.push((on, code));
+                    error_ids.push(id);
+                }
+                Reaction::ErrorAfterHandling(code) => response.errors.push((id, on, code)),
+                Reaction::Disconnect(When::BeforeHandling) => closes = true,
+                Reaction::Disconnect(When::AfterHandling) => response.disconnect = true,
+                Reaction::Throttle(ms) => response.throttle = response.throttle.or(Some((id, ms))),
+                Reaction::Silence => is_silent = true,
+                Reaction::Bytes(bytes) => raw = raw.or(Some(bytes)),
+                Reaction::CorruptRecords => response.corrupt = response.corrupt.take().or(Some((id, on))),
+                Reaction::TruncateFrame => response.truncate = response.truncate.or(Some(id)),
+                Reaction::Cut(bytes) => link.cut_after(id, bytes),
+                Reaction::Slow(rate) => link.slow_down(id, rate),
+                // In the plan, refused when it was injected, or of connections.
+                Reaction::Delay(_)
+                | Reaction::MoveLeader { .. }
+                | Reaction::OmitPartition(_)
+                | Reaction::Freeze => {}
+            }
+        }
+        let own = if is_silent {
+            Some(Source::Silence)
+        } else if closes {
+            Some(Source::Close)
+        } else if let Some(bytes) = raw {
+            Some(Source::Raw(bytes))
+        } else if errors.is_empty() {
+            None
+        } else if !head.expects_response {
+            // A broker closes the connection, since it cannot say otherwise that it has failed.
+            Some(Source::Close)
+        } else {
+            let frame = respond(head, &errors, &self.faults);
+            if frame.is_none() {
+                error_ids.iter().for_each(|id| self.faults.undo_hit(*id));
+            }
+            frame.map(Source::Gateway)
+        };
+        let response = response.is_needed().then(|| Box::new(response));
+        match own {
+            Some(source) => Injected::Respond(source, response),
+            None => {
+                // To acks=0 nothing follows to which something could happen.
+                let lost = response.as_ref().filter(|_| !head.expects_response);
+                lost.inspect(|response| response.undo());
+                Injected::Pass(response.filter(|_| head.expects_response))
+            }
+        }
+    }
+}
+
+/// Whether the responses of the API name topics with their ids.
+fn names_ids(api: ApiKey) -> bool {
+    matches!(api, ApiKey::Metadata | ApiKey::CreateTopics | ApiKey::DescribeTopicPartitions)
+}
+
+fn plan(hits: Vec<Hit>, now: Instant) -> Plan {
+    let delays = hits.iter().filter_map(|hit| match hit.then {
+        Reaction::Delay(delay) => Some(delay),
+        _ => None,
+    });
+    let delay = delays.fold(Duration::ZERO, Duration::saturating_add);
+    let until = (!delay.is_zero()).then(|| now.checked_add(delay)).flatten();
+    Plan { hits, until }
+}
