@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import confluent_kafka
 
 import ottla
 from ottla import _core
-from ottla.gateway.status_server import StatusServer
 from ottla.testing import Gateway
 
 _TOPIC = "orders"
@@ -29,7 +28,8 @@ def gateway_with_clients(bootstrap: str) -> Iterator[str]:
     stop = threading.Event()
     with ExitStack() as running:
         gateway = running.enter_context(Gateway(bootstrap))
-        status = running.enter_context(StatusServer(_core_of(gateway), "127.0.0.1", 0))
+        served = _core.GatewayStatus(_core_of(gateway), "127.0.0.1", 0)
+        status = running.enter_context(closing(served))
         steps = [
             *_ottla_clients(running, gateway.bootstrap),
             *_other_clients(running, gateway.bootstrap),
