@@ -149,10 +149,11 @@ lint: .venv/build.stamp ## format, clippy, ruff, mypy, stubs against the binary
 	@$(MAKE) --no-print-directory stubs
 
 lint-python: formatted
-	$(STEP) 'mypy, twins, import circles, links of the documentation'
+	$(STEP) 'mypy, twins, import circles, the public API, links of the documentation'
 	@$(PY) -m mypy
 	@$(PY) tools/twins.py --check
 	@$(PY) tools/import_circles.py
+	@$(PY) tools/public_api.py --check
 	@tools/site.sh --check
 
 lint-rust:
@@ -222,8 +223,11 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/gateway_options.py
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/set_ups_page.py
+	@$(PY) tools/llms_txt.py
+	@$(PY) tools/notebooks.py
 	@$(PY) tools/stub_docstrings.py
 	@$(PY) tools/twins.py
+	@$(PY) tools/public_api.py --write
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
 site: $(QUICK) .venv/dev.stamp ## the documentation site, in .ottla-build/site

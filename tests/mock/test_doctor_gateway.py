@@ -6,6 +6,7 @@ Invariant: a cluster that is reached directly is not taken for one behind a gate
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,18 @@ def test_nothing_is_wrong_and_the_addresses_are_a_gateways(
         assert f"broker {broker} is at {address}" in found["only_from_here"]
     assert "while this gateway is down" in found["one_bootstrap_server"]
     _check(report, mock_cluster, gateway)
+
+
+@pytest.mark.parametrize(
+    "rules", [{"read_only": True}, {"no_admin": True}, {"allow_topics": ["orders"]}], ids=str
+)
+def test_a_gateway_with_rules(mock_cluster: MockCluster, rules: dict[str, Any]) -> None:
+    for name in ("orders", "payments"):
+        mock_cluster.create_topic(name, partitions=3)
+    with Gateway(mock_cluster.bootstrap, **rules) as gateway:
+        for topic in ("orders", None):
+            found = _summaries(ottla.diagnose(gateway.bootstrap, topic=topic))
+            assert found.keys() == {"gateway", "only_from_here", "one_bootstrap_server"}
 
 
 def test_a_cluster_without_a_gateway(mock_cluster: MockCluster) -> None:

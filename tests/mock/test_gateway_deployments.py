@@ -188,6 +188,11 @@ def test_the_container_of_a_manifest(
                 "proxy.url": proxy,
             }
             host, config = ("kafka.example.com", tls) if name == SNI else ("127.0.0.1", {})
+            # Also of TLS and its names; the certificates of tests are valid for days.
+            report = ottla.diagnose(f"{host}:{ports.first}", config, topic="t")
+            found = {f.code for f in report.findings if f.severity != "note"}
+            assert {code for code in found if not code.startswith("slow_")} <= {"expires_soon"}
+            assert "gateway" in {f.code for f in report.findings}
             code = check_draining(process, f"{host}:{ports.first}", config, cluster)
     assert code == 128 + signal.SIGTERM
 

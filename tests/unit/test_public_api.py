@@ -1,0 +1,180 @@
+"""The snapshots of the public API and of the commands' JSON, and what a change of them breaks."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ottla
+from tests.support.jars import REPOSITORY
+from tests.unit.test_documentation import tool
+
+api = tool("public_api")
+compared = tool("api_changes")
+schemas = tool("schema_changes")
+
+BEFORE = """\
+class Reader(Base):
+    def __enter__() -> Self: ...
+    limit: int
+    @overload
+    def read(*, errors: Literal['raise'] = 'raise') -> list[str]: ...
+    @overload
+    def read(*, errors: Literal['return']) -> list[str | Error]: ...
+    async def wait(topic: str, *, timeout: float = 1.0) -> int: ...
+def scan(topic: str, limit: int = 5) -> Scan: ...
+"""
+
+
+def changes(before: str, after: str) -> Any:
+    assert before in BEFORE
+    return compared.changes({"ottla": BEFORE}, {"ottla": BEFORE.replace(before, after)})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reported"),
+    [
+        ("limit: int\n", "size: int\n", "ottla.Reader.limit was removed"),
+        ("wait(topic: str, *", "wait(*", "ottla.Reader.wait(topic): Parameter was removed"),
+        ("timeout: float = 1.0", "seconds: float = 1.0", "wait(timeout): Parameter was removed"),
+        ("timeout: float = 1.0", "timeout: float = 2.0", "default was changed: 1.0 -> 2.0"),
+        ("timeout: float = 1.0", "timeout: float", "(timeout): Parameter is now required"),
+        ("topic: str, *,", "topic: str, key: str, *,", "(key): Parameter was added as required"),
+        ("topic: str, *,", "*, topic: str,", "wait(topic): Parameter kind was changed"),
+        ("Reader(Base)", "Reader", "ottla.Reader: Base class was removed"),
+        ("class Reader(Base)", "class Other(Base)", "ottla.Reader was removed"),
+    ],
+)
+def test_what_breaks_a_program(before: str, after: str, reported: str) -> None:
+    found = changes(before, after)
+    assert any(reported in each for each in found.breaking), found
+    assert "\x1b" not in str(found)
+    # Its members are gone with it.
+    assert len([each for each in found.breaking if "was removed" in each]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reported"),
+    [
+        ("-> int", "-> str", "ottla.Reader.wait"),
+        ("async def wait", "def wait", "ottla.Reader.wait"),
+        ("topic: str, limit", "topic: bytes, limit", "ottla.scan"),
+        ("list[str | Error]", "list[Error]", "ottla.Reader.read"),
+    ],
+)
+def test_what_may_break_a_program(before: str, after: str, reported: str) -> None:
+    found = changes(before, after)
+    assert [each.partition("\n")[0] for each in (*found.changed, *found.breaking)] == [reported]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "added"),
+    [
+        ("limit: int\n", "limit: int\n    size: int\n", "ottla.Reader.size"),
+        ("timeout: float", "key: int = 0, timeout: float", "ottla.Reader.wait(key)"),
+        ("*, errors", "*, all: bool = False, errors", "ottla.Reader.read(all)"),
+        ("limit: int = 5)", "limit: int = 5, key: str = '')", "ottla.scan(key)"),
+        ("def scan", "class New:\n    name: str\ndef scan", "ottla.New"),
+    ],
+)
+def test_additions(before: str, after: str, added: str) -> None:
+    assert changes(before, after) == compared.Changes([], [], [added])
+
+
+def test_writing_needs_consent_to_what_may_break_programs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(api, "FOLDER", tmp_path)
+    monkeypatch.syspath_prepend(str(REPOSITORY / "tools"))
+    now = {"ottla": BEFORE, "ottla.gone": "def f() -> None: ...\n"}
+    monkeypatch.setattr(api, "texts", lambda: now)
+
+    def run(*options: str) -> int:
+        monkeypatch.setattr("sys.argv", ["public_api.py", *options])
+        return int(api.main())
+
+    assert (run("--check"), run("--write"), run("--check"), api.kept()) == (1, 0, 0, now)
+    now = {"ottla": BEFORE.replace("    limit: int\n", "")}
+    capsys.readouterr()
+    assert (run("--check"), run("--write")) == (1, 1)
+    printed = capsys.readouterr().err
+    assert "ottla.gone was removed" in printed
+    assert "docs/reference/stability.md" in printed
+    assert (run("--write", "--accept"), run("--check"), api.kept()) == (0, 0, now)
+
+
+def test_documented_names_are_public() -> None:
+    known = {*compared._entries(api.kept())}
+    pages = (REPOSITORY / "docs").rglob("*.md")
+    found = [
+        name
+        for page in pages
+        for name in re.findall(r"^::: (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert len(found) > 50
+    last = {name.rpartition(".")[2] for name in known}
+    missing = [name for name in found if name not in known and name.rpartition(".")[2] not in last]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "reported"),
+    [
+        ({"id": None}, ["x: [].id was removed"]),
+        ({"id": {"type": ["integer", "null"]}}, ["x: [].id may also be null"]),
+        ({"state": {"enum": ["on", "off", "new"]}}, ['x: [].state may also be "new"']),
+        ({"state": {"enum": ["on"]}}, []),
+        ({"more": {"type": "string"}}, []),
+        ({"part": {"$ref": "#/$defs/Empty"}}, ["x: [].part.leader was removed"]),
+    ],
+)
+def test_what_a_schema_takes_from_programs(changed: Any, reported: list[str]) -> None:
+    part = {"type": "object", "properties": {"leader": {"type": "integer"}}}
+    properties = {
+        "id": {"type": "integer"},
+        "state": {"enum": ["on", "off"]},
+        "part": {"$ref": "#/$defs/Part"},
+    }
+    definitions = {"Part": part, "Empty": {"type": "object"}}
+
+    def schema(fields: dict[str, Any]) -> dict[str, Any]:
+        items = {
+            "type": "object",
+            "properties": fields,
+            "required": ["id"] if "id" in fields else [],
+        }
+        return {"type": "array", "items": items, "$defs": definitions}
+
+    after = {name: each for name, each in {**properties, **changed}.items() if each is not None}
+    assert schemas.breaking({"x": schema(properties)}, {"x": schema(after)}) == reported
+
+
+def test_what_may_be_missing_and_a_command_that_is_gone() -> None:
+    before = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    after = {**before, "required": []}
+    assert schemas.breaking({"x": before}, {"x": after}) == ["x: .a may be missing"]
+    assert schemas.breaking({"x": before}, {}) == ["x: the schema was removed"]
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    [version] = re.findall(
+        r'^\[workspace\.package\]\n(?:.*\n)*?version = "(.*)"$',
+        (REPOSITORY / "Cargo.toml").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert ottla.__version__ == version
+    project = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'dynamic = ["version"]' in project
+    for crate in (REPOSITORY / "rust").glob("*/Cargo.toml"):
+        text = crate.read_text(encoding="utf-8")
+        own = re.search(r'^version = "(.*)"$', text, re.MULTILINE)
+        assert own is None or own[1] == "0.0.0", crate
+    try:
+        installed = metadata.version("ottla")
+    except metadata.PackageNotFoundError:
+        return
+    assert installed == version
