@@ -42,3 +42,5 @@ pub use limits::Limits;
 pub use sasl::SaslConfig;
 pub use session::{ApiCount, Coordinated, Counts, LastError, Role, SessionInfo};
 pub use sessions::{EndedSession, Totals};
+#[cfg(feature = "fuzzing")]
+pub use stream::fuzzing::rewriting;
