@@ -49,3 +49,5 @@ pub use rules::{AccessRules, NameRule};
 pub use sasl::SaslConfig;
 pub use session::{ApiCount, Coordinated, Counts, LastError, Role, SessionInfo};
 pub use sessions::{EndedSession, Totals};
+#[cfg(feature = "fuzzing")]
+pub use stream::fuzzing::rewriting;
