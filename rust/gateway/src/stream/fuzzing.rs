@@ -203,7 +203,16 @@ fn judge(
     };
     if expects_response || !is_passed {
         let since = Instant::now();
-        in_flight.push(PendingResponse { api, version, correlation_id, since, source, named: None });
+        in_flight.push(PendingResponse {
+            api,
+            version,
+            correlation_id,
+            since,
+            source,
+            named: None,
+            fault: None,
+            filter: None,
+        });
     }
     Ok(if is_passed { Verdict::Pass } else { Verdict::Discard })
 }
