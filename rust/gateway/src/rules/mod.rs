@@ -339,7 +339,8 @@ fn partitions(body: Bytes, version: i16) -> Result<usize, WireError> {
     let flexible = (ProduceRequest::FLEXIBLE)(version);
     let mut r = Reader::new(body);
     r.string(flexible)?;
-    (r.i16()?, r.i32()?);
+    r.i16()?;
+    r.i32()?;
     let mut partitions = 0;
     let tags = |r: &mut Reader| if flexible { r.tagged(|_, _| Ok(false)) } else { Ok(()) };
     for _ in 0..r.count(flexible, 1)?.unwrap_or_default() {
