@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import griffe
 import pytest
 
 import ottla
@@ -27,6 +28,24 @@ class Reader(Base):
     def read(*, errors: Literal['return']) -> list[str | Error]: ...
     async def wait(topic: str, *, timeout: float = 1.0) -> int: ...
 def scan(topic: str, limit: int = 5) -> Scan: ...
+"""
+
+
+SHAPES = """\
+@dataclass(frozen=True)
+class Point:
+    x: int
+class Entry(NamedTuple):
+    key: str
+    value: int = 0
+    size: int  # read-only
+class Format(Protocol[T]):
+    def encode(value: T) -> bytes: ...
+class Base:
+    @contextmanager
+    def open() -> Iterator[int]: ...
+    limit: int
+    def read() -> int: ...
 """
 
 
@@ -83,6 +102,103 @@ def test_what_may_break_a_program(before: str, after: str, reported: str) -> Non
 )
 def test_additions(before: str, after: str, added: str) -> None:
     assert changes(before, after) == compared.Changes([], [], [added])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reported"),
+    [
+        ("    key: str\n    value: int = 0\n", "    value: int = 0\n    key: str\n", "Entry"),
+        ("    key: str\n", "    at: int\n    key: str\n", "Entry"),
+        ("    value: int", "    at: int\n    value: int", "Entry"),
+        ("value: int = 0", "value: int", "Entry.value"),
+        ("@dataclass(", "@dataclass(order=True, ", "Point"),
+        ("(frozen=True)", "", "Point"),
+        ("@dataclass(frozen=True)\n", "", "Point"),
+        ("limit: int", "limit: int  # read-only", "Base.limit"),
+        ("    def read", "    @abstractmethod\n    def read", "Base.read"),
+        ("    @contextmanager\n", "", "Base.open"),
+        ("bytes: ...", "bytes: ...\n    def decode(data: bytes) -> T: ...", "Format.decode"),
+        ("(value: T)", "(value: T, *, topic: str = '')", "Format.encode"),
+        ("    limit", "    @abstractmethod\n    def close() -> None: ...\n    limit", "Base.close"),
+        ("    limit", "    end: int  # abstract, read-only\n    limit", "Base.end"),
+    ],
+)
+def test_what_others_rely_on_beyond_signatures(before: str, after: str, reported: str) -> None:
+    assert before in SHAPES
+    found = compared.changes({"ottla": SHAPES}, {"ottla": SHAPES.replace(before, after)})
+    names = [re.split(r"[\n:]| is new", each)[0] for each in (*found.changed, *found.breaking)]
+    assert (names, found.added) == ([f"ottla.{reported}"], [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "added"),
+    [
+        ("int = 0\n", "int = 0\n    at: int = 0\n", "ottla.Entry.at"),
+        ("    size", "    def total() -> int: ...\n    size", "ottla.Entry.total"),
+        ("class Base", "class Other(Protocol):\n    name: str\nclass Base", "ottla.Other"),
+        ("    limit", "    end: int\n    limit", "ottla.Base.end"),
+    ],
+)
+def test_additions_to_shapes(before: str, after: str, added: str) -> None:
+    found = compared.changes({"ottla": SHAPES}, {"ottla": SHAPES.replace(before, after)})
+    assert found == compared.Changes([], [], [added])
+
+
+SOURCE = """\
+from abc import abstractmethod
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+class Entry(NamedTuple):
+    value: int
+    key: str = ""
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+
+class Base:
+    @property
+    def end(self) -> int: ...
+    @property
+    def limit(self) -> int: ...
+    @limit.setter
+    def limit(self, value: int) -> None: ...
+    @cached_property
+    def name(self) -> str: ...
+    @property
+    @abstractmethod
+    def part(self) -> int: ...
+    @abstractmethod
+    def read(self) -> int: ...
+    @classmethod
+    @contextmanager
+    def open(cls) -> Iterator[int]: ...
+"""
+
+
+def test_the_text_has_orders_labels_and_decorators() -> None:
+    module = griffe.visit("m", filepath=Path("m.py"), code=SOURCE)
+    lines = [line for name in ("Entry", "Base") for line in api._lines(name, module[name], set())]
+    assert lines == [
+        "class Entry(NamedTuple):",
+        "    value: int",
+        "    key: str = ''",
+        "class Base:",
+        "    end: int  # read-only",
+        "    limit: int",
+        "    name: str",
+        "    @classmethod",
+        "    @contextmanager",
+        "    def open() -> Iterator[int]: ...",
+        "    part: int  # abstract, read-only",
+        "    @abstractmethod",
+        "    def read() -> int: ...",
+    ]
+    point = list(api._lines("Point", module["Point"], set()))
+    assert point[:2] == ["@dataclass(frozen=True)", "class Point:"]
 
 
 def test_writing_needs_consent_to_what_may_break_programs(
