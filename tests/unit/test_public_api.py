@@ -1,4 +1,4 @@
-"""The snapshots of the public API and of the commands' JSON, and what a change of them breaks."""
+"""The snapshot of the public API, and what a change of it breaks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.unit.test_documentation import tool
 
 api = tool("public_api")
 compared = tool("api_changes")
-schemas = tool("schema_changes")
 
 BEFORE = """\
 class Reader(Base):
@@ -235,45 +234,6 @@ def test_documented_names_are_public() -> None:
     last = {name.rpartition(".")[2] for name in known}
     missing = [name for name in found if name not in known and name.rpartition(".")[2] not in last]
     assert missing == []
-
-
-@pytest.mark.parametrize(
-    ("changed", "reported"),
-    [
-        ({"id": None}, ["x: [].id was removed"]),
-        ({"id": {"type": ["integer", "null"]}}, ["x: [].id may also be null"]),
-        ({"state": {"enum": ["on", "off", "new"]}}, ['x: [].state may also be "new"']),
-        ({"state": {"enum": ["on"]}}, []),
-        ({"more": {"type": "string"}}, []),
-        ({"part": {"$ref": "#/$defs/Empty"}}, ["x: [].part.leader was removed"]),
-    ],
-)
-def test_what_a_schema_takes_from_programs(changed: Any, reported: list[str]) -> None:
-    part = {"type": "object", "properties": {"leader": {"type": "integer"}}}
-    properties = {
-        "id": {"type": "integer"},
-        "state": {"enum": ["on", "off"]},
-        "part": {"$ref": "#/$defs/Part"},
-    }
-    definitions = {"Part": part, "Empty": {"type": "object"}}
-
-    def schema(fields: dict[str, Any]) -> dict[str, Any]:
-        items = {
-            "type": "object",
-            "properties": fields,
-            "required": ["id"] if "id" in fields else [],
-        }
-        return {"type": "array", "items": items, "$defs": definitions}
-
-    after = {name: each for name, each in {**properties, **changed}.items() if each is not None}
-    assert schemas.breaking({"x": schema(properties)}, {"x": schema(after)}) == reported
-
-
-def test_what_may_be_missing_and_a_command_that_is_gone() -> None:
-    before = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
-    after = {**before, "required": []}
-    assert schemas.breaking({"x": before}, {"x": after}) == ["x: .a may be missing"]
-    assert schemas.breaking({"x": before}, {}) == ["x: the schema was removed"]
 
 
 def test_the_version_is_written_in_one_place() -> None:
