@@ -32,8 +32,8 @@ class Gateway:
             ``security.protocol``. Default: plaintext.
         read_only: pass on nothing that changes the cluster but what consumers do: memberships,
             committed offsets and acknowledgements.
-        no_admin: pass on nothing that changes topics, configurations, access, quotas, users, groups
-            or brokers.
+        no_admin: pass on nothing that creates or changes topics, configurations, access, quotas,
+            users, groups or brokers.
         deny_apis: Kafka's names of APIs whose requests are not passed on.
         allow_topics: patterns; clients use and see only topics of which one matches the whole name.
         deny_topics: patterns of topics that clients do not use and see.

@@ -5,8 +5,8 @@ use ottla_protocol::header::decode_response_header;
 use ottla_protocol::messages::api_versions::ApiVersionsResponse;
 use ottla_protocol::messages::describe_cluster::DescribeClusterResponse;
 use ottla_protocol::messages::describe_quorum::DescribeQuorumResponse;
-use ottla_protocol::messages::describe_topic_partitions::DescribeTopicPartitionsResponse;
 use ottla_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};
+use ottla_protocol::messages::list_config_resources::ListConfigResourcesResponse;
 use ottla_protocol::messages::list_groups::ListGroupsResponse;
 use ottla_protocol::messages::metadata::MetadataResponse;
 use ottla_protocol::wire::{Frame, Reader};
@@ -36,10 +36,10 @@ pub(crate) fn rewrite_whole(
                 rules.filter_metadata(response, filter);
             }
         }),
-        ApiKey::DescribeTopicPartitions => {
-            change::<DescribeTopicPartitionsResponse>(api, version, response, |response| {
+        ApiKey::ListConfigResources => {
+            change::<ListConfigResourcesResponse>(api, version, response, |response| {
                 if let Some(rules) = book.rules() {
-                    rules.filter_topic_partitions(response);
+                    rules.filter_resources(response);
                 }
             })
         }
