@@ -2,6 +2,7 @@
 
 ``public_api.py`` writes the snapshots. Invariant: each difference of a line is reported; griffe
 decides what breaks a call, and a difference that it has no opinion on is reported as one that may.
+So is what others have to implement, and a field of a NamedTuple that moves others.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import NamedTuple
 import griffe
 
 _COLOR = re.compile(r"\x1b\[\d+m")
+_PROTOCOL = re.compile(r"class \w+\(.*\bProtocol\b")
+_TUPLE = re.compile(r"class \w+\(.*\bNamedTuple\b")
+_ABSTRACT = re.compile(r"@abstractmethod$|.* # abstract\b")
 
 
 class Changes(NamedTuple):
@@ -22,8 +26,9 @@ class Changes(NamedTuple):
 
     Attributes:
         breaking: what breaks calls that worked.
-        changed: what else differs in a signature, a type or a value.
-        added: names that are new.
+        changed: what else differs in a signature, a type or a value, what others have to implement
+            newly, and fields of a NamedTuple at other places.
+        added: other names that are new.
     """
 
     breaking: list[str]
@@ -54,16 +59,52 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> Changes:
                 broken.add(each.obj.path)
                 breaking.append(_explained(module, each))
     more = {name for name in new if name not in old}
-    added = [name for name in sorted(more) if name.rpartition(".")[0] not in more]
-    changed = []
+    added, changed = [], _moved_fields(old, new)
+    moved = {each.partition("\n")[0] for each in changed}
+    for name in sorted(more):
+        owner = name.rpartition(".")[0]
+        if _is_implemented(name, new) and owner not in more:
+            changed.append(f"{name} is new: classes of others do not have it")
+        elif owner not in more and not (owner in moved and name in _fields(new, owner)):
+            added.append(name)
     for name in old:
         if name not in new or old[name] == new[name] or name in broken:
             continue
-        if parameters := _added_parameters(old[name], new[name]):
+        parameters = _added_parameters(old[name], new[name])
+        if parameters and not _is_implemented(name, new):
             added += [f"{name}({each})" for each in sorted(parameters)]
         else:
             changed.append(f"{name}\n    - {' | '.join(old[name])}\n    + {' | '.join(new[name])}")
     return Changes(breaking, changed, added)
+
+
+def _moved_fields(old: Mapping[str, list[str]], new: Mapping[str, list[str]]) -> list[str]:
+    """Return the NamedTuples with a field at another place than before."""
+    found = []
+    for name in old:
+        before, after = _fields(old, name), _fields(new, name)
+        left = [each for each in before if each in after]
+        if left != after[: len(left)]:
+            lines = (", ".join(each.rpartition(".")[2] for each in one) for one in (before, after))
+            found.append("{}\n    - {}\n    + {}".format(name, *lines))
+    return found
+
+
+def _fields(entries: Mapping[str, list[str]], name: str) -> list[str]:
+    """Return the fields of a NamedTuple in their order; none of another name."""
+    if not any(_TUPLE.match(line) for line in entries.get(name, ())):
+        return []
+    return [
+        each
+        for each, lines in entries.items()
+        if each.rpartition(".")[0] == name and re.match(r"\w+:(?!.*# )", lines[-1])
+    ]
+
+
+def _is_implemented(name: str, entries: Mapping[str, list[str]]) -> bool:
+    """Return whether programs implement a name: it is abstract, or a member of a protocol."""
+    owner = entries.get(name.rpartition(".")[0], [])
+    return any(map(_PROTOCOL.match, owner)) or any(map(_ABSTRACT.match, entries[name]))
 
 
 def _explained(module: str, breakage: griffe.Breakage) -> str:

@@ -6,10 +6,14 @@ Public is each name in ``__all__`` of ``ottla``, of its modules without an under
 The stand-ins in ``ottla.compat`` are not: other libraries define their names, and tests compare
 both. Nor is ``ottla.cli``: the interface of commands is their arguments and JSON.
 
+The text has what a program relies on: decorators of other libraries, such as ``dataclass`` with its
+arguments and ``abstractmethod``; properties that cannot be set; the fields of a NamedTuple in their
+order.
+
 ``--check``, as in `make check`, reports differences from the files; ``--write``, as in `make docs`,
 writes additions, and with ``--accept`` also what may break a program. Invariants: the files are
-made from the source alone, sorted, so that a difference is a change of the API. griffe reads the
-source; ``api_changes.py`` compares.
+made from the source alone, otherwise sorted, so that a difference is a change of the API. griffe
+reads the source; ``api_changes.py`` compares.
 """
 
 from __future__ import annotations
@@ -92,18 +96,43 @@ def _lines(name: str, found: griffe.Object | griffe.Alias, public: set[str]) -> 
         yield from _function_lines(name, found)
     else:
         assert isinstance(found, griffe.Attribute)
-        parts = [name, f": {found.annotation}" if found.annotation else ""]
-        # Those of an instance are computed, and the defaults of fields are in the constructor.
-        if found.value is not None and "instance-attribute" not in found.labels:
-            parts.append(f" = {found.value}")
-        yield "".join(parts) if any(parts[1:]) else f"{name}: Any"
+        yield _attribute_line(name, found)
+
+
+def _attribute_line(name: str, found: griffe.Attribute) -> str:
+    parts = [name, f": {found.annotation}" if found.annotation else ""]
+    # Those of an instance are computed, and the defaults of a dataclass are in its constructor.
+    is_computed = "instance-attribute" in found.labels
+    if found.value is not None and (not is_computed or _is_tuple(found.parent)):
+        parts.append(f" = {found.value}")
+    line = "".join(parts) if any(parts[1:]) else f"{name}: Any"
+    marks = [
+        *(["abstract"] if "abstractmethod" in found.labels else []),
+        *(["read-only"] if "property" in found.labels and not _is_writable(found) else []),
+    ]
+    return f"{line}  # {', '.join(marks)}" if marks else line
+
+
+def _is_writable(found: griffe.Attribute) -> bool:
+    """Return whether a property can be set: a cached one is an attribute of the object."""
+    return not found.labels.isdisjoint({"writable", "cached"})
+
+
+def _is_tuple(found: griffe.Object | griffe.Alias | None) -> bool:
+    return isinstance(found, griffe.Class) and any(
+        str(base).rpartition(".")[2] == "NamedTuple" for base in found.bases
+    )
 
 
 def _class_lines(name: str, found: griffe.Class, public: set[str]) -> Iterator[str]:
+    yield from _decorator_lines(found)
     bases = [str(each) for each in found.bases if _is_shown(each, public)]
     yield f"class {name}({', '.join(bases)}):" if bases else f"class {name}:"
     is_empty = True
-    for its_name, member in sorted(_members(found).items(), key=lambda pair: pair[0]):
+    members = sorted(_members(found).items(), key=lambda pair: pair[0])
+    if fields := _fields(found):
+        members.sort(key=lambda pair: fields.index(pair[0]) if pair[0] in fields else len(fields))
+    for its_name, member in members:
         owner = member[0].parent if isinstance(member, list) else _owner(member)
         # The base has it.
         if owner is not None and owner.path != found.path and owner.path in public:
@@ -118,6 +147,24 @@ def _class_lines(name: str, found: griffe.Class, public: set[str]) -> Iterator[s
             yield f"    {line}"
     if is_empty:
         yield "    ..."
+
+
+def _fields(found: griffe.Class) -> list[str]:
+    """Return the fields of a NamedTuple in their order; none of another class."""
+    members = found.members.items() if _is_tuple(found) else ()
+    return [
+        name
+        for name, each in members
+        if isinstance(each, griffe.Attribute) and "property" not in each.labels
+    ]
+
+
+def _decorator_lines(found: griffe.Class | griffe.Function) -> Iterator[str]:
+    """Yield the decorators of other libraries: ours are no part of the interface."""
+    for each in found.decorators:
+        if not each.callable_path.startswith("ottla."):
+            arguments = str(each.value).partition("(")
+            yield f"@{each.callable_path.rpartition('.')[2]}{''.join(arguments[1:])}"
 
 
 def _members(
@@ -149,9 +196,7 @@ def _is_shown(base: str | griffe.Expr, public: set[str]) -> bool:
 def _function_lines(name: str, found: griffe.Function) -> Iterator[str]:
     for each in found.overloads or ():
         yield from _overload_lines(name, each)
-    for label in ("classmethod", "staticmethod"):
-        if label in found.labels:
-            yield f"@{label}"
+    yield from _decorator_lines(found)
     yield _signature(name, found)
 
 

@@ -1,4 +1,4 @@
-"""The snapshots of the public API and of the commands' JSON, and what a change of them breaks."""
+"""The snapshot of the public API, and what a change of it breaks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import griffe
 import pytest
 
 import ottla
@@ -15,7 +16,6 @@ from tests.unit.test_documentation import tool
 
 api = tool("public_api")
 compared = tool("api_changes")
-schemas = tool("schema_changes")
 
 BEFORE = """\
 class Reader(Base):
@@ -27,6 +27,24 @@ class Reader(Base):
     def read(*, errors: Literal['return']) -> list[str | Error]: ...
     async def wait(topic: str, *, timeout: float = 1.0) -> int: ...
 def scan(topic: str, limit: int = 5) -> Scan: ...
+"""
+
+
+SHAPES = """\
+@dataclass(frozen=True)
+class Point:
+    x: int
+class Entry(NamedTuple):
+    key: str
+    value: int = 0
+    size: int  # read-only
+class Format(Protocol[T]):
+    def encode(value: T) -> bytes: ...
+class Base:
+    @contextmanager
+    def open() -> Iterator[int]: ...
+    limit: int
+    def read() -> int: ...
 """
 
 
@@ -85,6 +103,103 @@ def test_additions(before: str, after: str, added: str) -> None:
     assert changes(before, after) == compared.Changes([], [], [added])
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "reported"),
+    [
+        ("    key: str\n    value: int = 0\n", "    value: int = 0\n    key: str\n", "Entry"),
+        ("    key: str\n", "    at: int\n    key: str\n", "Entry"),
+        ("    value: int", "    at: int\n    value: int", "Entry"),
+        ("value: int = 0", "value: int", "Entry.value"),
+        ("@dataclass(", "@dataclass(order=True, ", "Point"),
+        ("(frozen=True)", "", "Point"),
+        ("@dataclass(frozen=True)\n", "", "Point"),
+        ("limit: int", "limit: int  # read-only", "Base.limit"),
+        ("    def read", "    @abstractmethod\n    def read", "Base.read"),
+        ("    @contextmanager\n", "", "Base.open"),
+        ("bytes: ...", "bytes: ...\n    def decode(data: bytes) -> T: ...", "Format.decode"),
+        ("(value: T)", "(value: T, *, topic: str = '')", "Format.encode"),
+        ("    limit", "    @abstractmethod\n    def close() -> None: ...\n    limit", "Base.close"),
+        ("    limit", "    end: int  # abstract, read-only\n    limit", "Base.end"),
+    ],
+)
+def test_what_others_rely_on_beyond_signatures(before: str, after: str, reported: str) -> None:
+    assert before in SHAPES
+    found = compared.changes({"ottla": SHAPES}, {"ottla": SHAPES.replace(before, after)})
+    names = [re.split(r"[\n:]| is new", each)[0] for each in (*found.changed, *found.breaking)]
+    assert (names, found.added) == ([f"ottla.{reported}"], [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "added"),
+    [
+        ("int = 0\n", "int = 0\n    at: int = 0\n", "ottla.Entry.at"),
+        ("    size", "    def total() -> int: ...\n    size", "ottla.Entry.total"),
+        ("class Base", "class Other(Protocol):\n    name: str\nclass Base", "ottla.Other"),
+        ("    limit", "    end: int\n    limit", "ottla.Base.end"),
+    ],
+)
+def test_additions_to_shapes(before: str, after: str, added: str) -> None:
+    found = compared.changes({"ottla": SHAPES}, {"ottla": SHAPES.replace(before, after)})
+    assert found == compared.Changes([], [], [added])
+
+
+SOURCE = """\
+from abc import abstractmethod
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+class Entry(NamedTuple):
+    value: int
+    key: str = ""
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+
+class Base:
+    @property
+    def end(self) -> int: ...
+    @property
+    def limit(self) -> int: ...
+    @limit.setter
+    def limit(self, value: int) -> None: ...
+    @cached_property
+    def name(self) -> str: ...
+    @property
+    @abstractmethod
+    def part(self) -> int: ...
+    @abstractmethod
+    def read(self) -> int: ...
+    @classmethod
+    @contextmanager
+    def open(cls) -> Iterator[int]: ...
+"""
+
+
+def test_the_text_has_orders_labels_and_decorators() -> None:
+    module = griffe.visit("m", filepath=Path("m.py"), code=SOURCE)
+    lines = [line for name in ("Entry", "Base") for line in api._lines(name, module[name], set())]
+    assert lines == [
+        "class Entry(NamedTuple):",
+        "    value: int",
+        "    key: str = ''",
+        "class Base:",
+        "    end: int  # read-only",
+        "    limit: int",
+        "    name: str",
+        "    @classmethod",
+        "    @contextmanager",
+        "    def open() -> Iterator[int]: ...",
+        "    part: int  # abstract, read-only",
+        "    @abstractmethod",
+        "    def read() -> int: ...",
+    ]
+    point = list(api._lines("Point", module["Point"], set()))
+    assert point[:2] == ["@dataclass(frozen=True)", "class Point:"]
+
+
 def test_writing_needs_consent_to_what_may_break_programs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,45 +234,6 @@ def test_documented_names_are_public() -> None:
     last = {name.rpartition(".")[2] for name in known}
     missing = [name for name in found if name not in known and name.rpartition(".")[2] not in last]
     assert missing == []
-
-
-@pytest.mark.parametrize(
-    ("changed", "reported"),
-    [
-        ({"id": None}, ["x: [].id was removed"]),
-        ({"id": {"type": ["integer", "null"]}}, ["x: [].id may also be null"]),
-        ({"state": {"enum": ["on", "off", "new"]}}, ['x: [].state may also be "new"']),
-        ({"state": {"enum": ["on"]}}, []),
-        ({"more": {"type": "string"}}, []),
-        ({"part": {"$ref": "#/$defs/Empty"}}, ["x: [].part.leader was removed"]),
-    ],
-)
-def test_what_a_schema_takes_from_programs(changed: Any, reported: list[str]) -> None:
-    part = {"type": "object", "properties": {"leader": {"type": "integer"}}}
-    properties = {
-        "id": {"type": "integer"},
-        "state": {"enum": ["on", "off"]},
-        "part": {"$ref": "#/$defs/Part"},
-    }
-    definitions = {"Part": part, "Empty": {"type": "object"}}
-
-    def schema(fields: dict[str, Any]) -> dict[str, Any]:
-        items = {
-            "type": "object",
-            "properties": fields,
-            "required": ["id"] if "id" in fields else [],
-        }
-        return {"type": "array", "items": items, "$defs": definitions}
-
-    after = {name: each for name, each in {**properties, **changed}.items() if each is not None}
-    assert schemas.breaking({"x": schema(properties)}, {"x": schema(after)}) == reported
-
-
-def test_what_may_be_missing_and_a_command_that_is_gone() -> None:
-    before = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
-    after = {**before, "required": []}
-    assert schemas.breaking({"x": before}, {"x": after}) == ["x: .a may be missing"]
-    assert schemas.breaking({"x": before}, {}) == ["x: the schema was removed"]
 
 
 def test_the_version_is_written_in_one_place() -> None:
