@@ -43,11 +43,23 @@ pub(crate) struct SessionFaults {
     planned: Option<Plan>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Plan {
     hits: Vec<Hit>,
-    /// When the request may go on.
-    until: Option<Instant>,
+    /// When the request has met them.
+    since: Instant,
+}
+
+impl Plan {
+    /// When the request may go on, as far as the delays were not removed.
+    fn until(&self, faults: &Faults) -> Option<Instant> {
+        let delays = self.hits.iter().filter_map(|hit| match hit.then {
+            Reaction::Delay(delay) if faults.has(hit.id) => Some(delay),
+            _ => None,
+        });
+        let delay = delays.fold(Duration::ZERO, Duration::saturating_add);
+        (!delay.is_zero()).then(|| self.since.checked_add(delay)).flatten()
+    }
 }
 
 impl SessionFaults {
@@ -76,7 +88,7 @@ impl SessionFaults {
                 let targets = if asks { self.targets.of(head, &self.faults) } else { Vec::new() };
                 let hits = if is_active { self.hit(head, &targets, status, link) } else { Vec::new() };
                 hits.iter().for_each(|hit| record(hit, Some(head.api), status, events));
-                plan(hits, now)
+                Plan { hits, since: now }
             }
         };
         // An error of the gateway's own needs all names.
@@ -86,7 +98,7 @@ impl SessionFaults {
             self.planned = Some(plan);
             return Injected::Gather;
         }
-        if plan.until.is_some_and(|until| until > now) {
+        if !link.is_draining() && plan.until(&self.faults).is_some_and(|until| until > now) {
             self.planned = Some(plan);
             return Injected::Wait;
         }
@@ -94,9 +106,14 @@ impl SessionFaults {
     }
 
     /// Waits until the next request may go on.
-    pub(crate) async fn wait(&self) {
-        if let Some(until) = self.planned.as_ref().and_then(|plan| plan.until) {
-            tokio::time::sleep_until(until.into()).await;
+    pub(crate) async fn wait(&self, link: &Link) {
+        let mut removals = self.faults.removals.subscribe();
+        while let Some(until) = self.planned.as_ref().and_then(|plan| plan.until(&self.faults)) {
+            tokio::select! {
+                () = tokio::time::sleep_until(until.into()) => return,
+                _ = removals.changed() => {}
+                () = link.drained() => return,
+            }
         }
     }
 
@@ -181,14 +198,4 @@ impl SessionFaults {
 /// Whether the responses of the API name topics with their ids.
 fn names_ids(api: ApiKey) -> bool {
     matches!(api, ApiKey::Metadata | ApiKey::CreateTopics | ApiKey::DescribeTopicPartitions)
-}
-
-fn plan(hits: Vec<Hit>, now: Instant) -> Plan {
-    let delays = hits.iter().filter_map(|hit| match hit.then {
-        Reaction::Delay(delay) => Some(delay),
-        _ => None,
-    });
-    let delay = delays.fold(Duration::ZERO, Duration::saturating_add);
-    let until = (!delay.is_zero()).then(|| now.checked_add(delay)).flatten();
-    Plan { hits, until }
 }

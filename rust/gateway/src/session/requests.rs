@@ -29,11 +29,13 @@ pub(super) async fn pump(
     let mut inlet = Inlet::new(session.pool);
     let mut output = Output::default();
     loop {
-        session.link.thawed(session.status, session.events).await;
+        if let Err(error) = session.link.thawed(session.status, session.events).await {
+            return SessionEnd::Client(error);
+        }
         if stream.is_waiting() {
             session.wait_for_room().await;
             if let Some(faults) = &faults {
-                faults.wait().await;
+                faults.wait(&session.link).await;
             }
             if let Some(guard) = &mut guard
                 && let Err(end) = guard.work(session, to_broker).await
@@ -42,8 +44,8 @@ pub(super) async fn pump(
             }
         } else {
             let may_stop = stream.is_between_requests() && inlet.bytes().is_empty();
-            match inlet.read(from_client, session.link.read_max(), || may_stop && session.is_draining()).await
-            {
+            let is_over = || may_stop && session.is_draining();
+            match inlet.read(from_client, || session.link.read_max(), is_over).await {
                 Ok(None) => return SessionEnd::Drained,
                 Ok(Some(0)) => {
                     // A client that has sent its last request may wait for responses; the broker must know.
@@ -55,7 +57,9 @@ pub(super) async fn pump(
                 Ok(Some(read)) => {
                     session.status.received(read);
                     session.link.moved(read, Toward::Broker).await;
-                    session.link.thawed(session.status, session.events).await;
+                    if let Err(error) = session.link.thawed(session.status, session.events).await {
+                        return SessionEnd::Client(error);
+                    }
                 }
                 Err(error) => return SessionEnd::Client(error),
             }
