@@ -77,7 +77,10 @@ impl SessionFaults {
         (status, link, events): (&SessionStatus, &Link, &Events),
     ) -> Injected {
         let plan = match self.planned.take() {
-            Some(plan) => plan,
+            Some(mut plan) => {
+                plan.hits.retain(|hit| self.faults.has(hit.id));
+                plan
+            }
             None => {
                 let is_active = self.faults.is_active();
                 if !is_active && !has_sessions(head.api) && !names_ids(head.api) {
