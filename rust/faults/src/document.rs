@@ -92,8 +92,8 @@ pub fn reaction(name: &str, value: &Value) -> Result<Reaction, DocumentError> {
         _ => Err(DocumentError::expected(name, "true", value)),
     };
     match name {
-        "error" => Ok(Reaction::Error(error_code(text_of(name, value)?)?)),
-        "error_after_handling" => Ok(Reaction::ErrorAfterHandling(error_code(text_of(name, value)?)?)),
+        "error" => Ok(Reaction::Error(error_code(name, value)?)),
+        "error_after_handling" => Ok(Reaction::ErrorAfterHandling(error_code(name, value)?)),
         "disconnect" => match value.as_str() {
             Some("before") => Ok(Reaction::Disconnect(When::BeforeHandling)),
             Some("after") => Ok(Reaction::Disconnect(When::AfterHandling)),
@@ -143,9 +143,14 @@ pub fn api(name: &str) -> Result<ApiKey, DocumentError> {
         .ok_or_else(|| DocumentError(format!("{name:?} is not the name of an API, such as Produce or Fetch")))
 }
 
-fn error_code(name: &str) -> Result<ErrorCode, DocumentError> {
-    let found = ErrorCode::ALL.iter().find(|code| code.name() == name);
-    found.copied().ok_or_else(|| DocumentError(format!("{name:?} is not the name of an error code")))
+fn error_code(name: &str, value: &Value) -> Result<ErrorCode, DocumentError> {
+    let code = text_of(name, value)?;
+    let found = ErrorCode::ALL.iter().copied().find(|found| found.name() == code);
+    match found {
+        // It would acknowledge what was never done.
+        Some(ErrorCode::None) => Err(DocumentError::expected(name, "an error code other than NONE", value)),
+        found => found.ok_or_else(|| DocumentError(format!("{code:?} is not the name of an error code"))),
+    }
 }
 
 fn exactly_one() -> DocumentError {
@@ -244,6 +249,8 @@ mod tests {
             (r#"{"sillence":true}"#, "there is no \"sillence\""),
             (r#"{"api":"Produse","silence":true}"#, "is not the name of an API"),
             (r#"{"error":"OOPS"}"#, "is not the name of an error code"),
+            (r#"{"error":"NONE"}"#, "error: expected an error code other than NONE, got \"NONE\""),
+            (r#"{"error_after_handling":"NONE"}"#, "other than NONE"),
             (r#"{"broker":-1,"silence":true}"#, "broker: expected an integer from 0"),
             (r#"{"delay":-1}"#, "a number of seconds"),
             (r#"{"delay":1e300}"#, "a number of seconds"),

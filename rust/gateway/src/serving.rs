@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::addresses::Routing;
 use crate::connection_counts::Excess;
 use crate::events::{Event, EventKind};
-use crate::faults::{Link, SessionFaults};
+use crate::faults::{Link, Presence, SessionFaults};
 use crate::listeners::bind;
 use crate::rewrite::AddressBook;
 use crate::rules::AccessRules;
@@ -89,18 +89,28 @@ impl Drop for Entry {
 
 /// Serves a connection, and returns why it has ended.
 async fn serve(
-    stream: TcpStream,
+    mut stream: TcpStream,
     shared: &Arc<Shared>,
     broker: Option<i32>,
     status: &Arc<SessionStatus>,
 ) -> String {
     let mut draining = shared.draining.subscribe();
+    let mut presence = None;
     if let Some(faults) = &shared.faults {
+        let client = match Presence::observe(stream) {
+            Ok((observed, client)) => {
+                stream = observed;
+                client
+            }
+            Err(error) => return SessionEnd::Client(error).to_string(),
+        };
         // A frozen broker takes a connection, and nothing else.
         tokio::select! {
             () = faults.thawed(broker) => {}
+            () = client.left() => return SessionEnd::ClientClosed.to_string(),
             _ = draining.wait_for(|draining| *draining) => return SessionEnd::Drained.to_string(),
         }
+        presence = Some(client);
     }
     let begun = Instant::now();
     let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
@@ -112,7 +122,7 @@ async fn serve(
     let (end, is_failure) = match connected {
         Ok(Ok(Opened { client, broker, guard })) => {
             let Shared { limits, pool, events, .. } = &**shared;
-            let link = Link::new(shared.faults.as_ref());
+            let link = Link::new(shared.faults.as_ref(), draining.clone(), presence);
             let session = Session::new(limits, pool, status, events, link, draining);
             let start = SessionStart {
                 guard,

@@ -1,17 +1,21 @@
 //! [`Link`]: a session's connections as far as faults make them slow, freeze or cut them.
 //!
-//! Invariants: a fault that is removed has no effect from the next byte on. Without faults, each look is one at an
+//! Invariants: a fault that is removed has no effect from the next byte on, and none holds up a gateway that stops. Without faults, each look is one at an
 //! atomic. Whoever waits here waits for a time or for the removal of a fault; there is no polling.
 
+use std::io;
 use std::num::NonZeroU64;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use ottla_faults::{FaultId, Hit, Match, Reaction};
 use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::sleep;
 
 use super::pace::Pace;
+use super::presence::Presence;
 use super::{Faults, record};
 use crate::events::Events;
 use crate::session::SessionStatus;
@@ -27,6 +31,10 @@ pub(crate) enum Toward {
 #[derive(Debug)]
 pub(crate) struct Link {
     faults: Option<Arc<Faults>>,
+    /// Whether the gateway stops.
+    draining: watch::Receiver<bool>,
+    /// Whether the client is still there; `None` without faults.
+    client: Option<Presence>,
     state: Mutex<State>,
 }
 
@@ -60,12 +68,30 @@ fn freezing(frozen: &[(FaultId, Option<i32>)], broker: Option<i32>) -> Option<Fa
 }
 
 impl Link {
-    pub(crate) fn new(faults: Option<&Arc<Faults>>) -> Self {
-        Self { faults: faults.cloned(), state: Mutex::default() }
+    pub(crate) fn new(
+        faults: Option<&Arc<Faults>>,
+        draining: watch::Receiver<bool>,
+        client: Option<Presence>,
+    ) -> Self {
+        Self { faults: faults.cloned(), draining, client, state: Mutex::default() }
     }
 
     fn active(&self) -> Option<&Arc<Faults>> {
         self.faults.as_ref().filter(|faults| faults.is_active())
+    }
+
+    /// The faults that may hold up bytes.
+    fn holding(&self) -> Option<&Arc<Faults>> {
+        self.active().filter(|_| !self.is_draining())
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        *self.draining.borrow()
+    }
+
+    /// Waits until the gateway stops.
+    pub(super) async fn drained(&self) {
+        _ = self.draining.clone().wait_for(|draining| *draining).await;
     }
 
     /// The faults that the link has had.
@@ -92,7 +118,7 @@ impl Link {
 
     /// The rate of the link.
     fn rate(&self) -> Option<NonZeroU64> {
-        let faults = self.active()?;
+        let faults = self.holding()?;
         let mut state = self.state.lock();
         state.forget_removed(faults);
         state.slow.map(|(_, rate)| rate)
@@ -103,8 +129,9 @@ impl Link {
         self.rate().map_or(usize::MAX, Pace::step)
     }
 
-    /// Waits as long as these bytes take on a slow link.
+    /// Waits as long as these bytes take on a slow link, or until it is not slow any more.
     pub(crate) async fn moved(&self, bytes: usize, toward: Toward) {
+        let Some(mut removals) = self.holding().map(|faults| faults.removals.subscribe()) else { return };
         let Some(rate) = self.rate() else { return };
         let wait = {
             let paces = &mut self.state.lock().paces;
@@ -112,18 +139,25 @@ impl Link {
             let pace = if toward == Toward::Broker { to_broker } else { to_client };
             pace.wait(rate, bytes, Instant::now())
         };
-        tokio::time::sleep(wait).await;
+        let mut waiting = pin!(sleep(wait));
+        while self.rate().is_some() {
+            tokio::select! {
+                () = &mut waiting => return,
+                _ = removals.changed() => {}
+                () = self.drained() => {}
+            }
+        }
     }
 
     /// Whether a fault freezes the link.
     pub(crate) fn is_frozen(&self, status: &SessionStatus) -> bool {
-        self.active().is_some_and(|faults| faults.freezes(status.broker()).is_some())
+        self.holding().is_some_and(|faults| faults.freezes(status.broker()).is_some())
     }
 
-    /// Waits until no fault freezes the link.
-    pub(crate) async fn thawed(&self, status: &SessionStatus, events: &Events) {
-        let Some(faults) = self.active() else { return };
-        let Some(id) = faults.freezes(status.broker()) else { return };
+    /// Waits until no fault freezes the link; an error if the client leaves before.
+    pub(crate) async fn thawed(&self, status: &SessionStatus, events: &Events) -> io::Result<()> {
+        let Some(faults) = self.holding() else { return Ok(()) };
+        let Some(id) = faults.freezes(status.broker()) else { return Ok(()) };
         let is_new = {
             let mut state = self.state.lock();
             let is_new = !state.ids.contains(&id);
@@ -136,7 +170,17 @@ impl Link {
             faults.registry.lock().count_hit(id);
             record(&Hit { id, on: Match::any(), then: Reaction::Freeze }, None, status, events);
         }
-        faults.thawed(status.broker()).await;
+        let left = async {
+            match &self.client {
+                Some(client) => client.left().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = faults.thawed(status.broker()) => Ok(()),
+            () = self.drained() => Ok(()),
+            () = left => Err(io::Error::new(io::ErrorKind::ConnectionAborted, "closed while a fault froze it")),
+        }
     }
 
     /// How many of these bytes of responses are sent before the connection is cut; all if it is not.
@@ -158,7 +202,7 @@ impl Link {
 
 impl State {
     fn forget_removed(&mut self, faults: &Faults) {
-        let removals = faults.removals.load(Ordering::Acquire);
+        let removals = *faults.removals.borrow();
         if removals == self.removals {
             return;
         }
@@ -166,5 +210,9 @@ impl State {
         let registry = faults.registry.lock();
         self.cut = self.cut.filter(|(id, _)| registry.get(*id).is_some());
         self.slow = self.slow.filter(|(id, _)| registry.get(*id).is_some());
+        if self.slow.is_none() {
+            // What has not moved yet moves at once.
+            self.paces = Default::default();
+        }
     }
 }

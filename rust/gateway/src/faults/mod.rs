@@ -3,7 +3,8 @@
 //! - `plan.rs`: [`SessionFaults`], what happens to each request of a session; `targets.rs`: what a request names.
 //! - `refused.rs`: the responses with errors that the gateway gives itself.
 //! - `response.rs`: [`ResponseFault`], what happens to a response; `items.rs`: the topics, partitions and error codes in it.
-//! - `link.rs`: [`Link`], a connection that is slow, frozen or cut; `pace.rs`: how slow.
+//! - `link.rs`: [`Link`], a connection that is slow, frozen or cut; `pace.rs`: how slow; `presence.rs`: whether
+//!   the client of a frozen one is still there.
 //! - `topics.rs`: the names of topics by their ids, from responses that pass.
 //!
 //! Invariants: without an injected fault, a request costs one look at an atomic, and without `allow_faults` there is no
@@ -14,6 +15,7 @@ mod items;
 mod link;
 mod pace;
 mod plan;
+mod presence;
 mod refused;
 mod response;
 mod targets;
@@ -22,7 +24,7 @@ mod topics;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_faults::document;
 use ottla_faults::{Fault, FaultId, FaultRegistry, Hit, InjectedFault, Match, Reaction, RequestInfo};
@@ -32,6 +34,7 @@ use tokio::sync::watch;
 
 pub(crate) use link::{Link, Toward};
 pub(crate) use plan::{Injected, SessionFaults};
+pub(crate) use presence::Presence;
 pub(crate) use response::{CHANGED_MAX, ResponseFault};
 
 use crate::events::{Event, EventKind, Events};
@@ -68,7 +71,7 @@ pub(crate) struct Faults {
     /// Whether there is any fault.
     active: AtomicBool,
     /// Changes when a fault is removed.
-    removals: AtomicU64,
+    removals: watch::Sender<u64>,
     /// The faults that freeze connections, and the broker of each; `None` for all brokers.
     frozen: watch::Sender<Vec<(FaultId, Option<i32>)>>,
     names: TopicNames,
@@ -79,7 +82,7 @@ impl Faults {
         Self {
             registry: Mutex::default(),
             active: AtomicBool::new(false),
-            removals: AtomicU64::new(0),
+            removals: watch::Sender::new(0),
             frozen: watch::Sender::new(Vec::new()),
             names: TopicNames::default(),
         }
@@ -114,12 +117,13 @@ impl Faults {
         }
         let id = registry.inject(fault);
         self.active.store(true, Ordering::Relaxed);
+        if freezes {
+            // Under the lock: it cannot be removed before it is here.
+            self.frozen.send_modify(|frozen| frozen.push((id, broker)));
+        }
         drop(registry);
         tracing::warn!(target: "ottla.gateway", fault = id.0, "a fault was injected: {text}");
         events.push(Event::new(EventKind::FaultInjected).detail(&text));
-        if freezes {
-            self.frozen.send_modify(|frozen| frozen.push((id, broker)));
-        }
         Ok(id)
     }
 
@@ -139,10 +143,10 @@ impl Faults {
 
     fn removed(&self, removed: &[InjectedFault], events: &Events) {
         self.active.store(!self.registry.lock().is_empty(), Ordering::Relaxed);
-        self.removals.fetch_add(1, Ordering::Release);
         self.frozen.send_modify(|frozen| {
             frozen.retain(|(id, _)| !removed.iter().any(|injected| injected.id == *id));
         });
+        self.removals.send_modify(|removals| *removals = removals.wrapping_add(1));
         for injected in removed {
             let (text, hits) = (text(&injected.fault), injected.hits);
             let fault = injected.id.0;
@@ -202,6 +206,11 @@ impl Faults {
             }
         }
         hits
+    }
+
+    /// Whether a fault was not removed.
+    fn has(&self, id: FaultId) -> bool {
+        self.registry.lock().get(id).is_some()
     }
 
     /// Takes back a hit of a fault that found nothing to act on.

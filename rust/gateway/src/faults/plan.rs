@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ottla_faults::{FaultId, Hit, Reaction, RequestInfo, When};
-use ottla_protocol::ApiKey;
+use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::refused::{is_set_in_response, respond};
 use super::response::ResponseFault;
 use super::targets::{Targets, has_sessions};
 use super::{Faults, Link, record};
 use crate::events::Events;
-use crate::session::SessionStatus;
+use crate::session::{SessionStatus, unsupported_version};
 use crate::stream::{RequestHead, Source};
 
 /// The longest request that is gathered for the names in it; of a longer one the beginning counts.
@@ -26,6 +26,8 @@ const GATHERED_MAX: usize = 16 * 1024 * 1024;
 pub(crate) enum Injected {
     /// It goes to the broker, and this happens to its response.
     Pass(Option<Box<ResponseFault>>),
+    /// It goes to the broker, and the connection closes then, since no response follows.
+    PassAndClose,
     /// It must be whole.
     Gather,
     /// It must wait for [`SessionFaults::wait`].
@@ -43,11 +45,23 @@ pub(crate) struct SessionFaults {
     planned: Option<Plan>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Plan {
     hits: Vec<Hit>,
-    /// When the request may go on.
-    until: Option<Instant>,
+    /// When the request has met them.
+    since: Instant,
+}
+
+impl Plan {
+    /// When the request may go on, as far as the delays were not removed.
+    fn until(&self, faults: &Faults) -> Option<Instant> {
+        let delays = self.hits.iter().filter_map(|hit| match hit.then {
+            Reaction::Delay(delay) if faults.has(hit.id) => Some(delay),
+            _ => None,
+        });
+        let delay = delays.fold(Duration::ZERO, Duration::saturating_add);
+        (!delay.is_zero()).then(|| self.since.checked_add(delay)).flatten()
+    }
 }
 
 impl SessionFaults {
@@ -63,7 +77,10 @@ impl SessionFaults {
         (status, link, events): (&SessionStatus, &Link, &Events),
     ) -> Injected {
         let plan = match self.planned.take() {
-            Some(plan) => plan,
+            Some(mut plan) => {
+                plan.hits.retain(|hit| self.faults.has(hit.id));
+                plan
+            }
             None => {
                 let is_active = self.faults.is_active();
                 if !is_active && !has_sessions(head.api) && !names_ids(head.api) {
@@ -76,7 +93,7 @@ impl SessionFaults {
                 let targets = if asks { self.targets.of(head, &self.faults) } else { Vec::new() };
                 let hits = if is_active { self.hit(head, &targets, status, link) } else { Vec::new() };
                 hits.iter().for_each(|hit| record(hit, Some(head.api), status, events));
-                plan(hits, now)
+                Plan { hits, since: now }
             }
         };
         // An error of the gateway's own needs all names.
@@ -86,7 +103,7 @@ impl SessionFaults {
             self.planned = Some(plan);
             return Injected::Gather;
         }
-        if plan.until.is_some_and(|until| until > now) {
+        if !link.is_draining() && plan.until(&self.faults).is_some_and(|until| until > now) {
             self.planned = Some(plan);
             return Injected::Wait;
         }
@@ -94,9 +111,14 @@ impl SessionFaults {
     }
 
     /// Waits until the next request may go on.
-    pub(crate) async fn wait(&self) {
-        if let Some(until) = self.planned.as_ref().and_then(|plan| plan.until) {
-            tokio::time::sleep_until(until.into()).await;
+    pub(crate) async fn wait(&self, link: &Link) {
+        let mut removals = self.faults.removals.subscribe();
+        while let Some(until) = self.planned.as_ref().and_then(|plan| plan.until(&self.faults)) {
+            tokio::select! {
+                () = tokio::time::sleep_until(until.into()) => return,
+                _ = removals.changed() => {}
+                () = link.drained() => return,
+            }
         }
     }
 
@@ -121,21 +143,29 @@ impl SessionFaults {
     fn carry_out(&self, hits: Vec<Hit>, head: &RequestHead<'_>, link: &Link) -> Injected {
         let mut response = ResponseFault::new(&self.faults);
         response.learns = names_ids(head.api);
-        let (mut closes, mut is_silent, mut raw, mut errors) = (false, false, None::<Bytes>, Vec::new());
-        let mut error_ids: Vec<FaultId> = Vec::new();
+        let (mut silences, mut closes) = (None::<FaultId>, None::<FaultId>);
+        let (mut raw, mut unsupported) = (None::<(FaultId, Bytes)>, None::<FaultId>);
+        let (mut errors, mut error_ids) = (Vec::new(), Vec::<FaultId>::new());
         for Hit { id, on, then } in hits {
             match then {
+                Reaction::Error(code) | Reaction::ErrorAfterHandling(code)
+                    if is_unsupported(head.api, code) =>
+                {
+                    unsupported = unsupported.or(Some(id));
+                }
                 Reaction::Error(code) if is_set_in_response(head.api) => response.errors.push((id, on, code)),
                 Reaction::Error(code) => {
                     errors.push((on, code));
                     error_ids.push(id);
                 }
                 Reaction::ErrorAfterHandling(code) => response.errors.push((id, on, code)),
-                Reaction::Disconnect(When::BeforeHandling) => closes = true,
-                Reaction::Disconnect(When::AfterHandling) => response.disconnect = true,
+                Reaction::Disconnect(When::BeforeHandling) => closes = closes.or(Some(id)),
+                Reaction::Disconnect(When::AfterHandling) => {
+                    response.disconnect = response.disconnect.or(Some(id));
+                }
                 Reaction::Throttle(ms) => response.throttle = response.throttle.or(Some((id, ms))),
-                Reaction::Silence => is_silent = true,
-                Reaction::Bytes(bytes) => raw = raw.or(Some(bytes)),
+                Reaction::Silence => silences = silences.or(Some(id)),
+                Reaction::Bytes(bytes) => raw = raw.or(Some((id, bytes))),
                 Reaction::CorruptRecords => response.corrupt = response.corrupt.take().or(Some((id, on))),
                 Reaction::TruncateFrame => response.truncate = response.truncate.or(Some(id)),
                 Reaction::Cut(bytes) => link.cut_after(id, bytes),
@@ -147,12 +177,29 @@ impl SessionFaults {
                 | Reaction::Freeze => {}
             }
         }
-        let own = if is_silent {
+        let undo = |ids: &[FaultId]| ids.iter().for_each(|id| self.faults.undo_hit(*id));
+        let own = if silences.is_some() {
+            undo(closes.as_slice());
             Some(Source::Silence)
-        } else if closes {
+        } else if closes.is_some() {
             Some(Source::Close)
-        } else if let Some(bytes) = raw {
-            Some(Source::Raw(bytes))
+        } else {
+            None
+        };
+        let raw_id = raw.as_ref().map(|(id, _)| *id);
+        let own = match (own, raw) {
+            (Some(own), _) => {
+                undo(raw_id.as_slice());
+                Some(own)
+            }
+            (None, raw) => raw.map(|(_, bytes)| Source::Raw(bytes)),
+        };
+        let own = if own.is_some() {
+            undo(unsupported.as_slice());
+            undo(&error_ids);
+            own
+        } else if unsupported.is_some() {
+            unsupported_version(head.correlation_id).ok().map(Source::Gateway)
         } else if errors.is_empty() {
             None
         } else if !head.expects_response {
@@ -161,34 +208,42 @@ impl SessionFaults {
         } else {
             let frame = respond(head, &errors, &self.faults);
             if frame.is_none() {
-                error_ids.iter().for_each(|id| self.faults.undo_hit(*id));
+                undo(&error_ids);
             }
             frame.map(Source::Gateway)
         };
-        let response = response.is_needed().then(|| Box::new(response));
         match own {
-            Some(source) => Injected::Respond(source, response),
+            // Nothing follows to which something could happen.
+            Some(source @ (Source::Silence | Source::Close)) => {
+                response.undo();
+                Injected::Respond(source, None)
+            }
+            Some(source) => {
+                if matches!(source, Source::Raw(_)) || unsupported.is_some() {
+                    response.undo_fields();
+                    response.forget_fields();
+                }
+                Injected::Respond(source, response.is_needed().then(|| Box::new(response)))
+            }
+            None if head.expects_response => Injected::Pass(response.is_needed().then(|| Box::new(response))),
+            None if response.disconnects() => {
+                response.undo_changes();
+                Injected::PassAndClose
+            }
             None => {
-                // To acks=0 nothing follows to which something could happen.
-                let lost = response.as_ref().filter(|_| !head.expects_response);
-                lost.inspect(|response| response.undo());
-                Injected::Pass(response.filter(|_| head.expects_response))
+                response.undo();
+                Injected::Pass(None)
             }
         }
     }
 }
 
+/// Whether the error is the one of ApiVersions that has a response of its own: in the version that every client reads.
+fn is_unsupported(api: ApiKey, code: ErrorCode) -> bool {
+    api == ApiKey::ApiVersions && code == ErrorCode::UnsupportedVersion
+}
+
 /// Whether the responses of the API name topics with their ids.
 fn names_ids(api: ApiKey) -> bool {
     matches!(api, ApiKey::Metadata | ApiKey::CreateTopics | ApiKey::DescribeTopicPartitions)
-}
-
-fn plan(hits: Vec<Hit>, now: Instant) -> Plan {
-    let delays = hits.iter().filter_map(|hit| match hit.then {
-        Reaction::Delay(delay) => Some(delay),
-        _ => None,
-    });
-    let delay = delays.fold(Duration::ZERO, Duration::saturating_add);
-    let until = (!delay.is_zero()).then(|| now.checked_add(delay)).flatten();
-    Plan { hits, until }
 }

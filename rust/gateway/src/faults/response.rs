@@ -25,7 +25,7 @@ const BATCH_OVERHEAD: usize = 12;
 pub(crate) struct ResponseFault {
     pub(super) faults: Arc<Faults>,
     /// The connection closes instead of the response.
-    pub(super) disconnect: bool,
+    pub(super) disconnect: Option<FaultId>,
     /// The connection closes after half of the response.
     pub(super) truncate: Option<FaultId>,
     pub(super) throttle: Option<(FaultId, i32)>,
@@ -39,7 +39,7 @@ impl ResponseFault {
     pub(super) fn new(faults: &Arc<Faults>) -> Self {
         Self {
             faults: Arc::clone(faults),
-            disconnect: false,
+            disconnect: None,
             truncate: None,
             throttle: None,
             errors: Vec::new(),
@@ -49,12 +49,12 @@ impl ResponseFault {
     }
 
     pub(super) fn is_needed(&self) -> bool {
-        self.disconnect || self.needs_frame()
+        self.disconnect.is_some() || self.needs_frame()
     }
 
     /// Whether the response is lost.
     pub(crate) fn disconnects(&self) -> bool {
-        self.disconnect
+        self.disconnect.is_some()
     }
 
     /// Whether only half of the response is sent.
@@ -71,11 +71,29 @@ impl ResponseFault {
             || self.learns
     }
 
-    /// Takes back the hits, of a response that passes unharmed.
+    /// Takes back the hits, of a response that passes unharmed or never comes.
     pub(crate) fn undo(&self) {
+        self.undo_changes();
+        self.disconnect.iter().for_each(|id| self.faults.undo_hit(*id));
+    }
+
+    /// Takes back the hits of all but the end of the connection, of a response that is lost with it.
+    pub(crate) fn undo_changes(&self) {
+        self.undo_fields();
+        self.truncate.iter().for_each(|id| self.faults.undo_hit(*id));
+    }
+
+    /// Takes back the hits that change fields, of bytes that are no response.
+    pub(super) fn undo_fields(&self) {
         let ids = self.errors.iter().map(|(id, _, _)| *id);
-        let ids = ids.chain(self.throttle.map(|(id, _)| id)).chain(self.truncate);
+        let ids = ids.chain(self.throttle.map(|(id, _)| id));
         ids.chain(self.corrupt.as_ref().map(|(id, _)| *id)).for_each(|id| self.faults.undo_hit(id));
+    }
+
+    /// Changes no field.
+    pub(super) fn forget_fields(&mut self) {
+        (self.throttle, self.corrupt, self.learns) = (None, None, false);
+        self.errors.clear();
     }
 
     /// Changes a response in place; `frame` is all of it, with its length.

@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use ottla_faults::{Fault, Match, Reaction};
+use ottla_client::Endpoint;
+use ottla_faults::{Fault, FaultId, Match, Reaction};
 use ottla_protocol::messages::add_partitions_to_txn::AddPartitionsToTxnResponse;
+use ottla_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::messages::heartbeat::HeartbeatResponse;
 use ottla_protocol::messages::join_group::JoinGroupResponse;
 use ottla_protocol::messages::offset_fetch::{
@@ -16,6 +19,8 @@ use ottla_protocol::{ApiKey, ErrorCode, Message, header};
 
 use super::{Faults, ResponseFault};
 use crate::events::Events;
+use crate::rewrite::AddressBook;
+use crate::stream::{InFlight, Output, PendingResponse, ResponseStream, Source};
 
 /// The response after the fault, and whether the fault has hit.
 fn changed<M: Message>(api: ApiKey, version: i16, response: &M, on: Match, then: Reaction) -> (M, bool) {
@@ -92,7 +97,7 @@ fn a_fault_that_finds_nothing_has_not_hit() {
 fn bytes_that_are_no_response_are_left_alone() {
     let faults = Arc::new(Faults::new());
     let mut fault = ResponseFault::new(&faults);
-    fault.throttle = Some((ottla_faults::FaultId(0), 5));
+    fault.throttle = Some((FaultId(0), 5));
     fault.learns = true;
     for length in 0..64 {
         for byte in [0, 1, 0x7f, 0x80, 0xff] {
@@ -102,4 +107,60 @@ fn bytes_that_are_no_response_are_left_alone() {
         }
     }
     assert_eq!(faults.names.name(Uuid([0x7f; 16])), None);
+}
+
+struct Book;
+
+impl AddressBook for Book {
+    fn translate(&mut self, _: i32, _: &str, _: i32) -> Option<Endpoint> {
+        None
+    }
+}
+
+fn pending(api: ApiKey, version: i16, source: Source, fault: Option<ResponseFault>) -> PendingResponse {
+    PendingResponse {
+        api,
+        version,
+        correlation_id: 7,
+        since: Instant::now(),
+        source,
+        named: None,
+        fault: fault.map(Box::new),
+        filter: None,
+    }
+}
+
+#[test]
+fn half_of_a_response_is_half_of_that_one_and_nothing_follows() {
+    let faults = Arc::new(Faults::new());
+    let mut fault = ResponseFault::new(&faults);
+    fault.truncate = Some(FaultId(0));
+    let mut in_flight = InFlight::new(10);
+    in_flight.push(pending(ApiKey::Heartbeat, 4, Source::Broker, Some(fault)));
+    in_flight.push(pending(ApiKey::Heartbeat, 4, Source::Gateway(vec![1; 1000].into()), None));
+    let frame = header::response_frame(ApiKey::Heartbeat, 4, 7, &HeartbeatResponse::default()).unwrap();
+    let frame = frame.to_bytes();
+    let (mut output, mut answered) = (Output::default(), 0);
+    let mut count = |_: &PendingResponse, _: &[u8]| answered += 1;
+    let mut stream = ResponseStream::new();
+    stream.advance(&frame, &mut output, &mut in_flight, &mut Book, &mut count).unwrap();
+    assert_eq!(output.to_bytes(&frame), frame[..frame.len() / 2]);
+    assert!(output.closes());
+    assert_eq!(answered, 1);
+}
+
+#[test]
+fn a_fault_that_makes_a_response_unreadable_closes_the_connection() {
+    let faults = Arc::new(Faults::new());
+    let mut fault = ResponseFault::new(&faults);
+    fault.errors.push((FaultId(0), Match::any(), ErrorCode::UnsupportedVersion));
+    let mut in_flight = InFlight::new(10);
+    in_flight.push(pending(ApiKey::ApiVersions, 3, Source::Broker, Some(fault)));
+    let response = ApiVersionsResponse { api_keys: vec![ApiVersion::default(); 3], ..Default::default() };
+    let frame = header::response_frame(ApiKey::ApiVersions, 3, 7, &response).unwrap().to_bytes();
+    let mut output = Output::default();
+    let mut stream = ResponseStream::new();
+    stream.advance(&frame, &mut output, &mut in_flight, &mut Book, &mut |_, _| {}).unwrap();
+    assert!(output.closes());
+    assert_eq!(output.length(), 0);
 }

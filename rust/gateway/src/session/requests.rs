@@ -28,12 +28,16 @@ pub(super) async fn pump(
     let mut stream = RequestStream::new(session.limits.request_max);
     let mut inlet = Inlet::new(session.pool);
     let mut output = Output::default();
+    // The end of the connection, once the broker has the request before it.
+    let mut closing = None;
     loop {
-        session.link.thawed(session.status, session.events).await;
+        if let Err(error) = session.link.thawed(session.status, session.events).await {
+            return SessionEnd::Client(error);
+        }
         if stream.is_waiting() {
             session.wait_for_room().await;
             if let Some(faults) = &faults {
-                faults.wait().await;
+                faults.wait(&session.link).await;
             }
             if let Some(guard) = &mut guard
                 && let Err(end) = guard.work(session, to_broker).await
@@ -42,8 +46,8 @@ pub(super) async fn pump(
             }
         } else {
             let may_stop = stream.is_between_requests() && inlet.bytes().is_empty();
-            match inlet.read(from_client, session.link.read_max(), || may_stop && session.is_draining()).await
-            {
+            let is_over = || may_stop && session.is_draining();
+            match inlet.read(from_client, || session.link.read_max(), is_over).await {
                 Ok(None) => return SessionEnd::Drained,
                 Ok(Some(0)) => {
                     // A client that has sent its last request may wait for responses; the broker must know.
@@ -55,13 +59,15 @@ pub(super) async fn pump(
                 Ok(Some(read)) => {
                     session.status.received(read);
                     session.link.moved(read, Toward::Broker).await;
-                    session.link.thawed(session.status, session.events).await;
+                    if let Err(error) = session.link.thawed(session.status, session.events).await {
+                        return SessionEnd::Client(error);
+                    }
                 }
                 Err(error) => return SessionEnd::Client(error),
             }
         }
         let progress = stream.advance(inlet.bytes(), &mut output, |head| {
-            judge(session, (guard.as_mut(), rules, faults.as_mut()), head)
+            judge(session, (guard.as_mut(), rules, faults.as_mut()), head, &mut closing)
         });
         let progress = match progress {
             Ok(progress) => progress,
@@ -69,6 +75,11 @@ pub(super) async fn pump(
         };
         if let Err(error) = send(to_broker, inlet.bytes(), &output).await {
             return SessionEnd::Broker(error);
+        }
+        if !stream.is_passing()
+            && let Some(closing) = closing.take()
+        {
+            session.in_flight.lock().push(closing);
         }
         session.has_request.fetch_or(stream.has_request(), Ordering::Relaxed);
         output.clear();
@@ -84,11 +95,12 @@ fn judge(
     session: &Session<'_>,
     (guard, rules, faults): (Option<&mut Guard>, Option<&AccessRules>, Option<&mut SessionFaults>),
     head: &RequestHead<'_>,
+    closing: &mut Option<PendingResponse>,
 ) -> Result<Verdict, Violation> {
     let now = Instant::now();
     {
         let in_flight = session.in_flight.lock();
-        if in_flight.is_over() {
+        if closing.is_some() || in_flight.is_over() {
             return Ok(Verdict::Discard);
         }
         if in_flight.is_full() {
@@ -117,29 +129,33 @@ fn judge(
             }
         },
     };
-    let mut fault = None;
+    let (mut fault, mut closes) = (None, false);
     if let (None, Some(faults)) = (&source, faults) {
         match faults.judge(head, now, (session.status, &session.link, session.events)) {
             Injected::Gather => return Ok(Verdict::Gather(session.limits.request_max)),
             Injected::Wait => return Ok(Verdict::Wait),
             Injected::Pass(found) => fault = found,
+            Injected::PassAndClose => closes = true,
             Injected::Respond(own, found) => {
                 (source, verdict, fault) = (Some(own), Verdict::Discard, found);
             }
         }
     }
     let named = session.status.requested(head, now).map(Box::new);
-    if head.expects_response || source.is_some() {
-        session.in_flight.lock().push(PendingResponse {
-            api: head.api,
-            version: head.version,
-            correlation_id: head.correlation_id,
-            since: now,
-            source: source.unwrap_or(Source::Broker),
-            named,
-            fault,
-            filter,
-        });
+    let pending = |source| PendingResponse {
+        api: head.api,
+        version: head.version,
+        correlation_id: head.correlation_id,
+        since: now,
+        source,
+        named,
+        fault,
+        filter,
+    };
+    if closes {
+        *closing = Some(pending(Source::Close));
+    } else if head.expects_response || source.is_some() {
+        session.in_flight.lock().push(pending(source.unwrap_or(Source::Broker)));
     }
     Ok(verdict)
 }

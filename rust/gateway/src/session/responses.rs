@@ -22,11 +22,13 @@ pub(super) async fn pump(
     let mut inlet = Inlet::new(session.pool);
     let mut output = Output::default();
     loop {
-        session.link.thawed(session.status, session.events).await;
+        if let Err(error) = session.link.thawed(session.status, session.events).await {
+            return SessionEnd::Client(error);
+        }
         let may_insert = stream.is_between_responses();
         session.responding.store(!may_insert || !inlet.bytes().is_empty(), Ordering::Relaxed);
         let is_due = || may_insert && session.in_flight.lock().gateway_is_next();
-        match inlet.read(from_broker, session.link.read_max(), is_due).await {
+        match inlet.read(from_broker, || session.link.read_max(), is_due).await {
             Ok(None) => {}
             Ok(Some(0)) => return SessionEnd::BrokerClosed,
             Ok(Some(read)) => {
@@ -50,7 +52,9 @@ pub(super) async fn pump(
             Ok(progress) => progress,
             Err(violation) => return SessionEnd::BrokerViolation(violation),
         };
-        session.link.thawed(session.status, session.events).await;
+        if let Err(error) = session.link.thawed(session.status, session.events).await {
+            return SessionEnd::Client(error);
+        }
         let length = output.length();
         output.truncate(session.link.before_cut(length));
         if let Err(error) = send(to_client, inlet.bytes(), &output).await {

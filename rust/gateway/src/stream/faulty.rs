@@ -23,6 +23,7 @@ pub(super) fn meet_fault(
         return Ok(None);
     };
     if fault.disconnects() {
+        fault.undo_changes();
         output.close();
         if let Some(pending) = in_flight.pop() {
             answered(&pending, &[]);
@@ -43,14 +44,18 @@ pub(super) fn meet_fault(
     let mut frame = input[..whole].to_vec();
     fault.change(api, version, &mut frame);
     let mut sent = Output::default();
-    ResponseStream::new().advance(&frame, &mut sent, in_flight, book, answered)?;
-    let mut bytes = sent.to_bytes(&frame);
-    if fault.truncates() {
-        bytes.truncate(bytes.len() / 2);
-    }
-    output.own(bytes.into());
-    if fault.truncates() || sent.closes() {
-        output.close();
+    match ResponseStream::of_one().advance(&frame, &mut sent, in_flight, book, answered) {
+        Ok(_) => {
+            let mut bytes = sent.to_bytes(&frame);
+            if fault.truncates() {
+                bytes.truncate(bytes.len() / 2);
+                output.close();
+            }
+            output.own(bytes.into());
+        }
+        // A broker's own violation is one without the fault, too.
+        Err(violation) if frame == input[..whole] => return Err(violation),
+        Err(_) => output.close(),
     }
     Ok(Some(Begun::Consumed(whole)))
 }

@@ -80,6 +80,11 @@ impl RequestStream {
         self.rest == 0
     }
 
+    /// Whether the next bytes belong to a request that goes to the broker.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.rest > 0 && self.verdict == Verdict::Pass
+    }
+
     /// Whether a request was whole.
     pub(crate) fn has_request(&self) -> bool {
         self.has_request

@@ -25,6 +25,8 @@ const GATHERED_MAX: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct ResponseStream {
     state: State,
+    /// Whether the input is one response, after which nothing is sent.
+    is_one: bool,
 }
 
 #[derive(Debug)]
@@ -48,7 +50,12 @@ pub(super) enum Begun {
 impl ResponseStream {
     /// Starts at the first byte of a connection.
     pub(crate) fn new() -> Self {
-        Self { state: State::Start }
+        Self { state: State::Start, is_one: false }
+    }
+
+    /// For an input that is one whole response.
+    pub(super) fn of_one() -> Self {
+        Self { state: State::Start, is_one: true }
     }
 
     /// Whether the next byte begins a response.
@@ -107,7 +114,8 @@ impl ResponseStream {
                     self.state = State::Start;
                 }
                 State::Start => {
-                    while in_flight.gateway_is_next()
+                    while !self.is_one
+                        && in_flight.gateway_is_next()
                         && let Some(pending) = in_flight.pop()
                     {
                         send_own(&pending, output, answered);

@@ -9,10 +9,12 @@ use ottla_mock::{Fault, FaultId, Match, MockCluster, Reaction};
 use ottla_protocol::header::{self, RequestHeader};
 use ottla_protocol::messages::fetch::{FetchPartition, FetchRequest, FetchTopic};
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
-use ottla_protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use ottla_protocol::messages::produce::{
+    PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData,
+};
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 use ottla_protocol::wire::{Reader, Uuid};
-use ottla_protocol::{Message, Request};
+use ottla_protocol::{ApiKey, ErrorCode, Message, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -132,4 +134,15 @@ pub(crate) fn end(cluster: &MockCluster, partition: i32) -> i64 {
 /// Injects a fault that hits once.
 pub(crate) fn once(gateway: &Gateway, on: Match, then: Reaction) -> FaultId {
     gateway.inject(Fault::once(on, then)).unwrap()
+}
+
+/// The codes of the partitions.
+pub(crate) fn codes(response: &ProduceResponse) -> Vec<ErrorCode> {
+    let partitions = response.responses.iter().flat_map(|topic| &topic.partition_responses);
+    partitions.map(|partition| partition.error_code.into()).collect()
+}
+
+/// Matches Produce.
+pub(crate) fn on_produce() -> Match {
+    Match::api(ApiKey::Produce)
 }

@@ -9,22 +9,13 @@ use ottla_mock::{Fault, Match, Reaction, When};
 use ottla_protocol::messages::fetch::FetchRequest;
 use ottla_protocol::messages::heartbeat::HeartbeatRequest;
 use ottla_protocol::messages::list_offsets::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic};
-use ottla_protocol::messages::produce::{ProduceRequest, ProduceResponse};
+use ottla_protocol::messages::produce::ProduceRequest;
 use ottla_protocol::records::Batches;
 use ottla_protocol::wire::Uuid;
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use crate::fault_support::*;
 use crate::support::*;
-
-fn codes(response: &ProduceResponse) -> Vec<ErrorCode> {
-    let partitions = response.responses.iter().flat_map(|topic| &topic.partition_responses);
-    partitions.map(|partition| partition.error_code.into()).collect()
-}
-
-fn on_produce() -> Match {
-    Match::api(ApiKey::Produce)
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_is_lost_before_it_is_handled_or_its_response_after() {

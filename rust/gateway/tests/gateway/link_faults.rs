@@ -95,15 +95,81 @@ async fn a_frozen_broker_moves_no_byte_until_the_fault_is_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_gateway_stops_although_brokers_are_frozen() {
+async fn bytes_that_wait_move_at_once_when_their_fault_is_removed() {
     let cluster = cluster().await;
     let gateway = gateway(&cluster).await;
     let mut raw = Raw::to_leader(&gateway, &cluster, 0).await;
     raw.call(&metadata(), 9).await.unwrap();
+    // At this rate, a request takes longer than a minute, and a delay an hour.
+    let slow = Reaction::Slow(NonZeroU64::MIN);
+    for then in [slow, Reaction::Delay(Duration::from_secs(3600))] {
+        let name = then.name();
+        let id = gateway.inject(Fault::new(Match::api(ApiKey::Metadata), then)).unwrap();
+        raw.send(&metadata(), 9).await;
+        until(|| gateway.totals().counts.faults.contains_key(name)).await;
+        assert!(raw.is_quiet().await);
+        raw.send(&produce(&[0]), 9).await;
+        assert!(raw.is_quiet().await);
+        assert_eq!(gateway.remove_fault(id), Ok(true));
+        let start = Instant::now();
+        raw.receive::<MetadataRequest>(9).await.unwrap();
+        raw.receive::<ProduceRequest>(9).await.unwrap();
+        assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
+    }
+    assert_eq!(end(&cluster, 0), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_stops_at_once_whatever_faults_hold_up() {
+    let cluster = cluster().await;
+    for then in
+        [Reaction::Freeze, Reaction::Slow(NonZeroU64::MIN), Reaction::Delay(Duration::from_secs(3600))]
+    {
+        let gateway = gateway(&cluster).await;
+        let mut raw = Raw::to_leader(&gateway, &cluster, 0).await;
+        raw.call(&metadata(), 9).await.unwrap();
+        gateway.inject(Fault::new(Match::any(), then.clone())).unwrap();
+        raw.send(&metadata(), 9).await;
+        let _new = Raw::to_leader(&gateway, &cluster, 0).await;
+        until(|| gateway.totals().counts.faults.contains_key(then.name())).await;
+        assert!(raw.is_quiet().await);
+        let start = Instant::now();
+        assert_eq!(within_deadline(gateway.drain(Duration::from_secs(30))).await, 0);
+        assert!(start.elapsed() < Duration::from_secs(5), "{}: {:?}", then.name(), start.elapsed());
+        // The request that was in flight has its response.
+        raw.receive::<MetadataRequest>(9).await.unwrap();
+        assert_eq!(raw.rest().await, b"");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_leave_a_frozen_broker_leave_no_sessions() {
+    let cluster = cluster().await;
+    let gateway = gateway(&cluster).await;
+    let mut existing = Vec::new();
+    for _ in 0..3 {
+        let mut raw = Raw::to_leader(&gateway, &cluster, 0).await;
+        raw.call(&metadata(), 9).await.unwrap();
+        existing.push(raw);
+    }
     gateway.inject(Fault::new(Match::any(), Reaction::Freeze)).unwrap();
-    raw.send(&metadata(), 9).await;
-    let _new = Raw::to_leader(&gateway, &cluster, 0).await;
-    assert!(raw.is_quiet().await);
-    within_deadline(gateway.drain(QUIET)).await;
-    assert_eq!(raw.rest().await, b"");
+    // The first one sends nothing more, and neither does a new one.
+    for raw in &mut existing[1..] {
+        raw.send(&metadata(), 9).await;
+        raw.send(&produce(&[0]), 9).await;
+    }
+    existing.push(Raw::to_leader(&gateway, &cluster, 0).await);
+    for _ in 0..3 {
+        let mut new = Raw::to_leader(&gateway, &cluster, 0).await;
+        new.send(&metadata(), 9).await;
+        existing.push(new);
+    }
+    until(|| gateway.sessions().len() == 7).await;
+    let mut stays = existing.pop().unwrap();
+    assert!(stays.is_quiet().await);
+    drop(existing);
+    until(|| gateway.sessions().len() == 1).await;
+    gateway.clear_faults().unwrap();
+    stays.receive::<MetadataRequest>(9).await.unwrap();
+    assert_eq!(end(&cluster, 0), 0);
 }

@@ -4,6 +4,7 @@
 
 mod clients;
 mod closing;
+mod fault_hits;
 mod fault_routes;
 mod fault_support;
 mod faults;
