@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import json
 import os
@@ -9,6 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
+from array import array
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -199,6 +202,39 @@ def test_a_hang_up_reads_the_configuration_again(mock_cluster: MockCluster, tmp_
         assert process.wait(TIMEOUT) == 130
 
 
+def test_a_gateway_that_drains_says_so_and_only_another_end_cuts_it_short(
+    mock_cluster: MockCluster, tmp_path: Path
+) -> None:
+    mock_cluster.create_topic("t")
+    log = tmp_path / "access.jsonl"
+    options = ["--listen", "127.0.0.1:0", "--status", "127.0.0.1:0", "--access-log", str(log)]
+    command = [sys.executable, "-m", "ottla", "gateway", mock_cluster.bootstrap, *options, "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY
+    ) as process:
+        assert process.stdout is not None
+        addresses = json.loads("".join([*iter(process.stdout.readline, "}\n"), "}"]))
+        status = addresses["status"]
+        producer = ottla.Producer(addresses["bootstrap"], {"delivery.timeout.ms": 60_000})
+        fault = mock_cluster.inject(Fault.delay(3600), api="Produce")
+        producer.send("t", value=b"1")
+        wait_until(lambda: mock_cluster.fault_hits(fault) == 1)
+        process.send_signal(signal.SIGTERM)
+        wait_until(lambda: _get(status, "/ready") == (503, "the gateway ends\n"))
+        process.send_signal(signal.SIGHUP)
+        assert "kafka_gateway_requests_in_flight{} 1.0" in _get(status, "/metrics")[1]
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=TIMEOUT)
+        assert process.returncode == 128 + signal.SIGTERM
+        assert "cut off, after" in json.loads(errors)["message"]
+        with pytest.raises(ottla.KafkaError):
+            producer.close(timeout=0)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    produced = [line["end"] for line in lines if "Produce" in line["requests"]]
+    assert produced == ["it was cut off"]
+
+
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     return host, int(port)
@@ -226,26 +262,26 @@ def test_an_access_log_that_cannot_be_written_says_what_is_missing(
     os.close(reader)
     for count in (2, 1):
         _connect_and_end(gateway, count)
-        log.write()
+        assert log.flush(TIMEOUT)
     wait_until(lambda: _warnings(caplog))
     [warning] = _warnings(caplog)
     assert warning.endswith(f"missing in it: {path}: Broken pipe")
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     _connect_and_end(gateway, 1)
-    log.write()
+    assert log.flush(TIMEOUT)
     missing, line = map(json.loads, os.read(reader, 1 << 16).splitlines())
     assert missing == {"missing": 3}
     assert line["end"] == "the client closed the connection"
     os.close(reader)
     _connect_and_end(gateway, 1)
-    log.write()
+    assert log.flush(TIMEOUT)
     wait_until(lambda: len(_warnings(caplog)) == 2)
 
 
 def test_an_access_log_on_a_full_disk(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
     log = GatewayAccessLog(gateway._core, Path("/dev/full"))
     _connect_and_end(gateway, 1)
-    log.write()
+    assert log.flush(TIMEOUT)
     wait_until(lambda: _warnings(caplog))
     [warning] = _warnings(caplog)
     assert warning.endswith("/dev/full: No space left on device")
@@ -260,8 +296,34 @@ def test_an_access_log_that_is_renamed_goes_on_under_its_name(
     path.rename(older)
     log.reopen()
     _connect_and_end(gateway, 2)
-    log.write()
+    assert log.flush(TIMEOUT)
     assert [len(file.read_text().splitlines()) for file in (older, path)] == [1, 2]
+
+
+def test_a_reader_of_the_access_log_that_stalls_does_not_hold_up_the_end(
+    mock_cluster: MockCluster,
+) -> None:
+    options = ["--listen", "127.0.0.1:0", "--access-log", "-", "--json"]
+    command = [sys.executable, "-m", "ottla", "gateway", mock_cluster.bootstrap, *options]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        addresses = json.loads("".join([*iter(process.stdout.readline, "}\n"), "}"]))
+        pipe = process.stderr.fileno()
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+        for _ in range(50):
+            socket.create_connection(_address(addresses["bootstrap"])).close()
+        unread = array("i", [0])
+
+        def is_full() -> bool:
+            fcntl.ioctl(pipe, termios.FIONREAD, unread)
+            return unread[0] > 3000
+
+        wait_until(is_full)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(TIMEOUT) == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize("log", ["/dev/full", "-"])

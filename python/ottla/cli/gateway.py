@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from threading import Event, current_thread, main_thread
 from typing import Any, TypedDict
 
@@ -38,6 +39,8 @@ if sys.platform != "win32":
 
 # The longest delay, in seconds, before Ctrl-C takes effect.
 _INTERVAL = 0.2
+# The seconds that the last lines of the access log may take.
+_LOG_TIMEOUT = 1.0
 
 
 class BrokerAddress(TypedDict):
@@ -101,18 +104,20 @@ def run(arguments: argparse.Namespace) -> int:
         allow_faults=allow_faults,
     )
     with ExitStack() as shown:
+        # Until the command ends, so that SIGHUP does not interrupt its end.
+        reloading = shown.enter_context(_hang_ups())
         # The log gets those connections, too, that end because the gateway does.
         log = None
         if arguments.access_log is not None:
             log = _core.GatewayAccessLog(gateway, arguments.access_log)
-            shown.callback(log.write)
-        shown.callback(_close, gateway, arguments.drain)
+            shown.callback(_finish, log, arguments.access_log)
         status = None
         if arguments.status is not None:
             status_server = _core.GatewayStatus(gateway, *arguments.status)
             shown.callback(status_server.close)
             status = status_server.address
-        reloading = shown.enter_context(_hang_ups())
+        # What is shown says that the gateway ends for as long as it drains.
+        shown.callback(_close, gateway, arguments.drain)
         _wait_for_brokers(gateway, config)
         _print_addresses(gateway, status, as_json=arguments.json)
         end = None if arguments.seconds is None else time.monotonic() + arguments.seconds
@@ -141,9 +146,25 @@ def _print_addresses(gateway: _core.Gateway, status: str | None, *, as_json: boo
 
 
 def _close(gateway: _core.Gateway, drain: float) -> None:
-    if cut_off := gateway.close(drain):
-        were = "was" if cut_off == 1 else "were"
-        say(f"{counted(cut_off, 'connection')} {were} cut off, after {drain:g} s", "warning")
+    """Drain the gateway; a signal in the meantime cuts off the connections that are left."""
+    start = time.monotonic()
+    try:
+        _say_cut_off(gateway.close(drain), drain)
+    except KeyboardInterrupt:
+        _say_cut_off(gateway.close(0), round(time.monotonic() - start, 1))
+        raise
+
+
+def _finish(log: _core.GatewayAccessLog, path: Path) -> None:
+    """Write the last lines, unless their reader is too slow."""
+    if not log.flush(_LOG_TIMEOUT) and str(path) != "-":
+        say(f"the last connections are missing in {path}: its reader is too slow", "warning")
+
+
+def _say_cut_off(count: int, seconds: float) -> None:
+    if count:
+        were = "was" if count == 1 else "were"
+        say(f"{counted(count, 'connection')} {were} cut off, after {seconds:g} s", "warning")
 
 
 def _raise_descriptor_limit() -> None:
