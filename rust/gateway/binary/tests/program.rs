@@ -314,3 +314,18 @@ fn an_error_is_json_as_in_all_commands() {
     assert_eq!(error["severity"], "error");
     assert!(error["message"].as_str().unwrap().starts_with("--listen: expected an IP address"), "{error}");
 }
+
+#[test]
+fn arguments_that_are_none_are_json_and_the_last_of_several_counts() {
+    let run = program(&["kafka:1", "--json", "--no-such-option"]).output().expect("a program");
+    assert_eq!(run.status.code(), Some(2));
+    let error: Json = serde_json::from_slice(&run.stderr).expect("a document");
+    assert_eq!(error["name"], "ArgumentError");
+    assert!(error["message"].as_str().unwrap().contains("--no-such-option"), "{error}");
+    let arguments = ["kafka:1", "--json", "--json", "--listen", "127.0.0.1:0", "--listen", "nowhere"];
+    let run = program(&arguments).output().expect("a program");
+    let error: Json = serde_json::from_slice(&run.stderr).expect("a document");
+    assert!(error["message"].as_str().unwrap().starts_with("--listen: expected an IP address"), "{error}");
+    let help = program(&["--help", "--json"]).output().expect("a program");
+    assert!(help.status.success() && help.stderr.is_empty());
+}
