@@ -257,7 +257,6 @@ def test_a_gateway_without_credentials_is_ready_if_the_cluster_answers(answers: 
             assert _get(server.address, "/ready") == (503, "no broker is known\n")
 
 
-@pytest.mark.deep
 def test_a_hang_up_mends_a_start_that_waits_for_a_wrong_address(
     mock_cluster: MockCluster, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) async fn follow(shared: Arc<Shared>) {
     let mut failing = false;
+    let mut reloads = shared.reloads.subscribe();
     loop {
         let loaded = shared.loaded.load_full();
         let generation = loaded.client.snapshot().generation;
@@ -33,7 +34,12 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
             Some(rules) if rules.limits_topics() => TopicSelector::All,
             _ => TopicSelector::Tracked,
         };
-        match loaded.client.refresh(generation, topics).await {
+        let refreshed = tokio::select! {
+            refreshed = loaded.client.refresh(generation, topics) => refreshed,
+            // A server that does not answer may take long.
+            Ok(()) = reloads.changed() => continue,
+        };
+        match refreshed {
             Ok(snapshot) => {
                 let at = snapshot.brokers.iter().map(|(id, broker)| (*id, broker.endpoint.clone()));
                 let brokers: BTreeMap<i32, Endpoint> = at.collect();

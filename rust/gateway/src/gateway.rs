@@ -125,6 +125,7 @@ impl Gateway {
             next_turn: AtomicUsize::new(0),
             draining: watch::Sender::new(false),
             answers: AtomicBool::new(false),
+            reloads: watch::Sender::new(()),
             refresh: Notify::new(),
         });
         let mut tasks = JoinSet::new();
@@ -167,6 +168,7 @@ impl Gateway {
         let loaded = Loaded::new(cluster, &self.sources, before.logins.as_deref())?;
         self.shared.loaded.store(Arc::new(loaded));
         before.client.close();
+        self.shared.reloads.send_replace(());
         self.shared.refresh.notify_one();
         Ok(())
     }

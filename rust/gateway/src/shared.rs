@@ -54,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) draining: watch::Sender<bool>,
     /// Whether the cluster talks to the gateway though it does not name its brokers to it.
     pub(crate) answers: AtomicBool,
+    /// Tells of each reload.
+    pub(crate) reloads: watch::Sender<()>,
     /// Wakes the task that follows the cluster.
     pub(crate) refresh: Notify,
 }
