@@ -109,9 +109,16 @@ class GatewayAccessLog:
 
     def __new__(cls, gateway: Gateway, path: Path) -> GatewayAccessLog: ...
     def write(self) -> None:
-        """Write the connections that have ended since the last call.
+        """Let the connections that have ended be written, without waiting for it.
 
         Those that cannot be written are counted; the first failure of several is a warning.
         """
+
+    def flush(self, timeout: float | None) -> bool:
+        """Write the connections that have ended, and wait for it at most this many seconds.
+
+        Return whether it is done.
+        """
+
     def reopen(self) -> None:
         """Open the file again, as after another program has renamed it."""

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -124,6 +124,8 @@ impl Gateway {
             next_session: AtomicU64::new(0),
             next_turn: AtomicUsize::new(0),
             draining: watch::Sender::new(false),
+            answers: AtomicBool::new(false),
+            reloads: watch::Sender::new(()),
             refresh: Notify::new(),
         });
         let mut tasks = JoinSet::new();
@@ -166,6 +168,7 @@ impl Gateway {
         let loaded = Loaded::new(cluster, &self.sources, before.logins.as_deref())?;
         self.shared.loaded.store(Arc::new(loaded));
         before.client.close();
+        self.shared.reloads.send_replace(());
         self.shared.refresh.notify_one();
         Ok(())
     }
@@ -177,7 +180,18 @@ impl Gateway {
     /// If the cluster does not respond, or does not accept the gateway itself, as is usual where the credentials are
     /// those of its clients; if a broker has no address.
     pub async fn find_brokers(&self) -> Result<(), FindBrokersError> {
-        let client = &self.shared.loaded.load_full().client;
+        loop {
+            let loaded = self.shared.loaded.load_full();
+            let found = self.find_brokers_of(&loaded).await;
+            // After a reload the other cluster counts, and the client of this one was closed.
+            if Arc::ptr_eq(&loaded, &self.shared.loaded.load()) {
+                return found;
+            }
+        }
+    }
+
+    async fn find_brokers_of(&self, loaded: &Arc<Loaded>) -> Result<(), FindBrokersError> {
+        let client = &loaded.client;
         let within = client.config().default_api_timeout;
         client.find_cluster(within).await.map_err(FindBrokersError::Cluster)?;
         self.shared.refresh.notify_one();
@@ -187,7 +201,7 @@ impl Gateway {
             let known = self.brokers();
             let missing = expected.iter().filter(|id| !known.contains_key(id)).map(ToString::to_string);
             let missing = missing.collect::<Vec<_>>().join(", ");
-            if missing.is_empty() {
+            if missing.is_empty() || !Arc::ptr_eq(loaded, &self.shared.loaded.load()) {
                 return Ok(());
             }
             if Instant::now() > deadline {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use ottla_client::connection::setup::ConnectionSetup;
@@ -52,6 +52,10 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<ConnectionCounts>,
     pub(crate) warnings: Warnings,
     pub(crate) draining: watch::Sender<bool>,
+    /// Whether the cluster talks to the gateway though it does not name its brokers to it.
+    pub(crate) answers: AtomicBool,
+    /// Tells of each reload.
+    pub(crate) reloads: watch::Sender<()>,
     /// Wakes the task that follows the cluster.
     pub(crate) refresh: Notify,
 }

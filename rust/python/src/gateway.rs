@@ -25,6 +25,8 @@ use crate::runtime::{ProcessLocal, runtime, seconds, wait};
 
 /// How long requests in flight may take by default when a gateway closes.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the last lines of an access log may take by default.
+const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The gateway behind ``ottla.testing.Gateway`` and ``ottla gateway``.
 #[pyclass(frozen, module = "ottla._core")]
@@ -217,7 +219,11 @@ impl Gateway {
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let cut_off = wait(py, async move { core.drain(timeout).await });
-        self.closed.store(true, Ordering::Release);
+        match cut_off {
+            Ok(_) => self.closed.store(true, Ordering::Release),
+            // A signal has interrupted it: another call may close what is left.
+            Err(_) => self.closing.store(false, Ordering::Release),
+        }
         cut_off
     }
 }
@@ -312,7 +318,7 @@ impl GatewayStatus {
 /// Raises:
 ///     ConfigError: the file cannot be opened.
 #[pyclass(frozen, module = "ottla._core")]
-pub(crate) struct GatewayAccessLog(Mutex<AccessLog>);
+pub(crate) struct GatewayAccessLog(AccessLog);
 
 #[pymethods]
 impl GatewayAccessLog {
@@ -322,19 +328,31 @@ impl GatewayAccessLog {
         let opened = py.detach(|| AccessLog::open(&core, &path));
         let opened = opened
             .map_err(|error| errors::config(py, format!("--access-log: {}: {error}", path.display())))?;
-        Ok(Self(Mutex::new(opened)))
+        Ok(Self(opened))
     }
 
-    /// Write the connections that have ended since the last call.
+    /// Let the connections that have ended be written, without waiting for it.
     ///
     /// Those that cannot be written are counted; the first failure of several is a warning.
-    fn write(&self, py: Python<'_>) {
-        py.detach(|| self.0.lock().write());
+    fn write(&self) {
+        self.0.write();
+    }
+
+    /// Write the connections that have ended, and wait for it at most this many seconds.
+    ///
+    /// Return whether it is done.
+    fn flush(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<bool> {
+        let timeout = seconds(timeout, LOG_TIMEOUT)?;
+        Ok(py.detach(|| self.0.flush(timeout)))
     }
 
     /// Open the file again, as after another program has renamed it.
     fn reopen(&self, py: Python<'_>) -> PyResult<()> {
-        let reopened = py.detach(|| self.0.lock().reopen());
+        let reopened = py.detach(|| self.0.reopen());
         reopened.map_err(|error| errors::config(py, format!("--access-log: {error}")))
     }
 }

@@ -37,7 +37,7 @@ impl Messages {
     /// Prints why the program ends.
     pub(crate) fn say_error(self, message: &str) {
         let line = match self.as_json {
-            true => document("error", message),
+            true => document("error", None, message),
             false => format!("ottla-gateway: {message}"),
         };
         // Nobody reads it.
@@ -45,10 +45,19 @@ impl Messages {
     }
 }
 
-fn document(severity: &str, message: &str) -> String {
+/// Prints as JSON that the arguments are wrong: `text` is what clap says of it.
+pub(crate) fn print_argument_error(text: &str) {
+    // The usage follows after an empty line.
+    let message = text.split("\n\n").next().unwrap_or_default();
+    let message = message.strip_prefix("error: ").unwrap_or(message).trim_end();
+    // Nobody reads it.
+    _ = writeln!(io::stderr(), "{}", document("error", Some("ArgumentError"), message));
+}
+
+fn document(severity: &str, name: Option<&str>, message: &str) -> String {
     let fields = [
         ("severity", severity.into()),
-        ("name", Json::Null),
+        ("name", name.into()),
         ("code", Json::Null),
         ("message", message.into()),
         ("cause", Json::Null),
@@ -79,7 +88,7 @@ where
                 Level::WARN => "warning",
                 _ => "info",
             };
-            return writeln!(writer, "{}", document(severity, &text));
+            return writeln!(writer, "{}", document(severity, None, &text));
         }
         SystemTime.format_time(&mut writer)?;
         writeln!(writer, " {level} {target}: {text}")

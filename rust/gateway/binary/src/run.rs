@@ -2,13 +2,14 @@
 //!
 //! SIGHUP reads files and the configuration again.
 //!
-//! Invariant: once a signal has come, requests in flight get their responses before the program ends.
+//! Invariant: once a signal has come, requests in flight get their responses before the program ends, unless another one
+//! comes.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ottla_client::Kind;
 use ottla_client::environment::Environment;
@@ -24,6 +25,8 @@ use crate::settings::Settings;
 
 /// The time between two writes of the access log.
 const LOG_INTERVAL: Duration = Duration::from_millis(200);
+/// How long the last lines of the access log may take.
+const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves until a signal comes, or for the given time.
 pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
@@ -51,7 +54,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         let opened = AccessLog::open(&gateway, path);
         opened.map_err(|error| Failure::usage(format!("--access-log: {}: {error}", path.display())))
     });
-    let log = Arc::new(Mutex::new(access_log.transpose()?));
+    let log = Arc::new(access_log.transpose()?);
     let status = settings.status.map(|address| {
         let started = StatusServer::start(&gateway, address);
         started.map_err(|error| Failure::usage(format!("--status: cannot listen at {address}: {error}")))
@@ -87,30 +90,38 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
                     blocking(move || reload(&gateway, &cluster, &log)).await;
                 }
             },
-            _ = ticks.tick() => write(&log).await,
+            _ = ticks.tick() => {
+                if let Some(log) = &*log {
+                    log.write();
+                }
+            }
         }
     };
-    let cut_off = gateway.drain(settings.drain).await;
+    let start = Instant::now();
+    let cut_off = tokio::select! {
+        cut_off = gateway.drain(settings.drain) => cut_off,
+        () = signals.end() => gateway.drain(Duration::ZERO).await,
+    };
     if cut_off > 0 {
-        let after = settings.drain.as_secs_f64();
-        tracing::warn!(target: "ottla.gateway", connections = cut_off, "connections were cut off, after {after} s");
+        let after = start.elapsed().as_secs_f64();
+        tracing::warn!(target: "ottla.gateway", connections = cut_off, "connections were cut off, after {after:.1} s");
     }
     // With those connections that have ended because the gateway does.
-    write(&log).await;
+    finish(&log).await;
     result
 }
 
 /// The access log, if there is one.
-type Log = Arc<Mutex<Option<AccessLog>>>;
+type Log = Arc<Option<AccessLog>>;
 
-/// Writes the connections that have ended.
-async fn write(log: &Log) {
+/// Writes the connections that have ended, unless the reader of the log is too slow.
+async fn finish(log: &Log) {
     let log = Arc::clone(log);
     blocking(move || {
-        if let Ok(mut log) = log.lock()
-            && let Some(log) = &mut *log
+        if let Some(log) = &*log
+            && !log.flush(LOG_TIMEOUT)
         {
-            log.write();
+            tracing::warn!(target: "ottla.gateway", "the last connections are missing in the access log: its reader is too slow");
         }
     })
     .await;
@@ -135,8 +146,7 @@ fn reload(gateway: &Gateway, cluster: &ClusterOptions, log: &Log) {
             "nothing was changed, since the configuration cannot be read again: {why}; mend it and send SIGHUP again"
         ),
     }
-    if let Ok(mut log) = log.lock()
-        && let Some(log) = &mut *log
+    if let Some(log) = &**log
         && let Err(error) = log.reopen()
     {
         tracing::warn!(target: "ottla.gateway", %error, "the access log cannot be opened again, and goes on in the file that is open; mend this and send SIGHUP again");
@@ -207,6 +217,13 @@ impl Signals {
             _ = self.terminate.recv() => Action::End,
             _ = self.hang_up.recv() => Action::Reload,
         }
+    }
+}
+
+impl Signals {
+    /// Waits for a signal that ends the program.
+    async fn end(&mut self) {
+        while let Action::Reload = self.next().await {}
     }
 }
 

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use ottla_client::config::Value;
 use ottla_client::environment::Environment;
 use ottla_client::{Client, Config};
-use ottla_mock::{MockCluster, MockConfig};
+use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction};
+use ottla_protocol::ApiKey;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
 
@@ -125,6 +126,68 @@ fn get(address: &str, path: &str) -> (String, String) {
     stream.read_to_string(&mut text).expect("read");
     let (head, body) = text.split_once("\r\n\r\n").expect("a response");
     (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_of_the_log_that_stalls_does_not_hold_up_the_end() {
+    let cluster = MockCluster::start(MockConfig::default()).await.expect("a cluster");
+    let servers = cluster.bootstrap();
+    let arguments = ["--listen", "127.0.0.1:0", "--access-log", "-", "--json", "--drain", "0"];
+    let mut running = Running::start(&[&[servers.as_str()], &arguments[..]].concat());
+    let addresses = running.addresses();
+    let bootstrap = addresses["bootstrap"].as_str().unwrap();
+    // A pipe has room for 64 KiB, or for less.
+    for _ in 0..300 {
+        drop(TcpStream::connect(bootstrap).expect("connected"));
+    }
+    let deadline = Instant::now() + LONGEST;
+    while rustix::io::ioctl_fionread(running.log.get_ref()).expect("a pipe") < 60_000 {
+        assert!(Instant::now() < deadline, "the pipe is not full");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.signal(Signal::TERM);
+    assert_eq!(running.exit_code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_cuts_the_drain_short_and_a_hang_up_does_not() {
+    let cluster = MockCluster::start(MockConfig::default()).await.expect("a cluster");
+    let servers = cluster.bootstrap();
+    let access_log = TestFile::new("drained.jsonl", "");
+    let mut running = Running::start(&[
+        &servers,
+        "--listen",
+        "127.0.0.1:0",
+        "--status",
+        "127.0.0.1:0",
+        "--access-log",
+        access_log.path(),
+        "--json",
+        "--drain",
+        "3600",
+    ]);
+    let addresses = running.addresses();
+    let (bootstrap, status) =
+        (addresses["bootstrap"].as_str().unwrap(), addresses["status"].as_str().unwrap());
+    let fault = cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Delay(LONGEST * 60)));
+    let config = Config::from_pairs([("bootstrap.servers", Value::from(bootstrap))]).unwrap();
+    let asking = tokio::spawn(Client::connect(config, Environment::default(), LONGEST));
+    let deadline = Instant::now() + LONGEST;
+    while cluster.fault_hits(fault) == 0 {
+        assert!(Instant::now() < deadline, "no request");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    running.signal(Signal::TERM);
+    while get(status, "/ready").1 != "the gateway ends\n" {
+        assert!(Instant::now() < deadline, "it does not drain");
+    }
+    running.signal(Signal::HUP);
+    assert!(get(status, "/metrics").1.contains("kafka_gateway_requests_in_flight{} 1.0"));
+    running.signal(Signal::INT);
+    assert_eq!(running.exit_code(), Some(0));
+    let text = std::fs::read_to_string(&access_log.0).expect("a log");
+    assert!(text.contains("\"end\": \"it was cut off\""), "{text}");
+    asking.abort();
 }
 
 /// A file that is deleted when it is dropped.
@@ -250,4 +313,19 @@ fn an_error_is_json_as_in_all_commands() {
     let error: Json = serde_json::from_slice(&run.stderr).expect("a document");
     assert_eq!(error["severity"], "error");
     assert!(error["message"].as_str().unwrap().starts_with("--listen: expected an IP address"), "{error}");
+}
+
+#[test]
+fn arguments_that_are_none_are_json_and_the_last_of_several_counts() {
+    let run = program(&["kafka:1", "--json", "--no-such-option"]).output().expect("a program");
+    assert_eq!(run.status.code(), Some(2));
+    let error: Json = serde_json::from_slice(&run.stderr).expect("a document");
+    assert_eq!(error["name"], "ArgumentError");
+    assert!(error["message"].as_str().unwrap().contains("--no-such-option"), "{error}");
+    let arguments = ["kafka:1", "--json", "--json", "--listen", "127.0.0.1:0", "--listen", "nowhere"];
+    let run = program(&arguments).output().expect("a program");
+    let error: Json = serde_json::from_slice(&run.stderr).expect("a document");
+    assert!(error["message"].as_str().unwrap().starts_with("--listen: expected an IP address"), "{error}");
+    let help = program(&["--help", "--json"]).output().expect("a program");
+    assert!(help.status.success() && help.stderr.is_empty());
 }

@@ -1,14 +1,17 @@
 //! [`AccessLog`]: a line of JSON for each connection that has ended.
 //!
 //! Invariants: no connection is left out in silence: a line says how many are missing. A file that cannot be written ends
-//! nothing but the log.
+//! nothing but the log. A reader that does not read holds up a thread that does nothing else: what ends meanwhile is kept
+//! up to a limit, and counted beyond it.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use chrono::SecondsFormat;
 
@@ -19,12 +22,25 @@ use crate::shared::Shared;
 
 /// The path that stands for standard error.
 const STANDARD_ERROR: &str = "-";
+/// How long the lines before a new file may take.
+const REOPEN_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time between two attempts to give an order.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Writes the connections of a gateway that have ended.
+/// Writes the connections of a gateway that have ended, on a thread of its own.
 pub struct AccessLog {
-    shared: Arc<Shared>,
     path: PathBuf,
-    lines: Lines,
+    orders: SyncSender<Order>,
+}
+
+/// What the thread does once it has written the connections that have ended.
+enum Order {
+    /// Nothing else.
+    Write,
+    /// Tells that it has.
+    Tell(SyncSender<()>),
+    /// Goes on in this file.
+    Reopen(Opened),
 }
 
 impl fmt::Debug for AccessLog {
@@ -37,17 +53,79 @@ impl AccessLog {
     /// Opens the file to append to, `-` for standard error. From now on ended connections are kept for it.
     ///
     /// # Errors
-    /// If the file cannot be opened.
+    /// If the file cannot be opened, or the thread cannot be started.
     pub fn open(gateway: &Gateway, path: &Path) -> io::Result<Self> {
-        let lines = Lines::new(open(path)?);
+        let lines = Lines::new(Opened::new(path)?);
         let shared = Arc::clone(gateway.shared());
         _ = shared.sessions.take_ended();
-        Ok(Self { shared, path: path.to_owned(), lines })
+        // While one order waits, another would add nothing.
+        let (orders, received) = sync_channel(1);
+        let writer = Writer { shared, lines, path: path.to_owned() };
+        thread::Builder::new().name("access log".to_owned()).spawn(move || writer.run(&received))?;
+        Ok(Self { path: path.to_owned(), orders })
     }
 
-    /// Writes the connections that have ended since the last call. Those that cannot be written are counted, and a
-    /// warning is logged if the line before could be.
-    pub fn write(&mut self) {
+    /// Lets the connections that have ended be written, and does not wait for it. Those that cannot be written are
+    /// counted, and a warning is logged if the line before could be.
+    pub fn write(&self) {
+        // If another order waits, they are written with it.
+        _ = self.orders.try_send(Order::Write);
+    }
+
+    /// Writes the connections that have ended, and waits for it at most this long; returns whether it is done.
+    pub fn flush(&self, within: Duration) -> bool {
+        let deadline = Instant::now() + within;
+        let (done, is_done) = sync_channel(1);
+        self.order(Order::Tell(done), deadline)
+            && is_done.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok()
+    }
+
+    /// Opens the file again, as after another program has renamed it.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or the lines before are not written in time; the one that is open stays in use.
+    pub fn reopen(&self) -> io::Result<()> {
+        let opened = Opened::new(&self.path)?;
+        match self.order(Order::Reopen(opened), Instant::now() + REOPEN_TIMEOUT) {
+            true => Ok(()),
+            false => Err(too_slow()),
+        }
+    }
+
+    /// Gives an order; returns whether there was room for it in time.
+    fn order(&self, mut order: Order, deadline: Instant) -> bool {
+        loop {
+            match self.orders.try_send(order) {
+                Ok(()) => return true,
+                Err(TrySendError::Full(unsent)) if Instant::now() < deadline => order = unsent,
+                Err(_) => return false,
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+}
+
+/// The thread that writes.
+struct Writer {
+    shared: Arc<Shared>,
+    lines: Lines,
+    path: PathBuf,
+}
+
+impl Writer {
+    /// Writes until the log is dropped.
+    fn run(mut self, orders: &Receiver<Order>) {
+        for order in orders {
+            self.write();
+            match order {
+                Order::Write => {}
+                Order::Tell(done) => _ = done.try_send(()),
+                Order::Reopen(opened) => self.lines.go_on_in(opened),
+            }
+        }
+    }
+
+    fn write(&mut self) {
         let (ended, missing) = self.shared.sessions.take_ended();
         let time = timestamp(SystemTime::now(), SecondsFormat::Millis);
         let documents = ended.iter().map(|session| {
@@ -58,7 +136,7 @@ impl AccessLog {
         if let Err(error) = self.lines.write(documents, missing)
             && !std::mem::replace(&mut self.lines.is_failing, true)
         {
-            let name = match self.is_standard_error() {
+            let name = match self.path.as_os_str() == STANDARD_ERROR {
                 true => "standard error".to_owned(),
                 false => self.path.display().to_string(),
             };
@@ -66,29 +144,36 @@ impl AccessLog {
             tracing::warn!(target: "ottla.gateway", "the access log cannot be written, and connections will be missing in it: {name}: {cause}");
         }
     }
+}
 
-    /// Opens the file again, as after another program has renamed it.
-    ///
-    /// # Errors
-    /// If it cannot be opened; the one that is open stays in use.
-    pub fn reopen(&mut self) -> io::Result<()> {
-        self.write();
-        self.lines.file = open(&self.path)?;
-        self.lines.is_torn = false;
-        Ok(())
-    }
+/// A file that was opened.
+struct Opened {
+    file: Box<dyn Write + Send>,
+    /// Whether its last line was cut off; `None` if it cannot tell.
+    is_torn: Option<bool>,
+}
 
-    fn is_standard_error(&self) -> bool {
-        self.path.as_os_str() == STANDARD_ERROR
+impl Opened {
+    fn new(path: &Path) -> io::Result<Self> {
+        if path.as_os_str() == STANDARD_ERROR {
+            return Ok(Self { file: Box::new(io::stderr()), is_torn: None });
+        }
+        let file: File = OpenOptions::new().append(true).create(true).open(path)?;
+        let is_torn = file.metadata()?.is_file().then(|| ends_within_a_line(path).unwrap_or(false));
+        Ok(Self { file: Box::new(file), is_torn })
     }
 }
 
-fn open(path: &Path) -> io::Result<Box<dyn Write + Send>> {
-    if path.as_os_str() == STANDARD_ERROR {
-        return Ok(Box::new(io::stderr()));
+/// Whether a file has bytes after its last line break. It may be one that can only be written.
+fn ends_within_a_line(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
     }
-    let file: File = OpenOptions::new().append(true).create(true).open(path)?;
-    Ok(Box::new(file))
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 /// The cause of an error, without the number that the system has for it.
@@ -108,8 +193,14 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(file: Box<dyn Write + Send>) -> Self {
-        Self { file, missing: 0, is_torn: false, is_failing: false }
+    fn new(opened: Opened) -> Self {
+        let is_torn = opened.is_torn.unwrap_or(false);
+        Self { file: opened.file, missing: 0, is_torn, is_failing: false }
+    }
+
+    fn go_on_in(&mut self, opened: Opened) {
+        self.file = opened.file;
+        self.is_torn = opened.is_torn.unwrap_or(self.is_torn);
     }
 
     /// Writes a line for each document, after one that says how many are missing.
@@ -188,7 +279,7 @@ mod tests {
     #[test]
     fn a_line_that_was_cut_off_is_ended_and_what_is_missing_is_counted() {
         let disk = Arc::new(Mutex::new((Vec::new(), 10)));
-        let mut lines = Lines::new(Box::new(Disk(Arc::clone(&disk))));
+        let mut lines = Lines::new(Opened { file: Box::new(Disk(Arc::clone(&disk))), is_torn: None });
         let some = |count: i32| {
             (0..count)
                 .map(|n| Json::object([("a long name", n)].map(|(k, n)| (k, Json::from(n)))))
@@ -200,5 +291,33 @@ mod tests {
         assert!(lines.write(some(1).into_iter(), 0).is_ok());
         let text = String::from_utf8_lossy(&disk.lock().0).into_owned();
         assert_eq!(text, "{\"a long n\n{\"missing\": 7}\n{\"a long name\": 0}\n");
+    }
+    #[test]
+    fn a_line_that_another_process_left_unfinished_is_ended() -> io::Result<()> {
+        let path = std::env::temp_dir().join(format!("ottla-access-log-{}", std::process::id()));
+        for (before, after) in
+            [("", "{}\n"), ("{\"a\": 1}\n", "{\"a\": 1}\n{}\n"), ("{\"a\"", "{\"a\"\n{}\n")]
+        {
+            std::fs::write(&path, before)?;
+            let document = || [Json::Object(Vec::new())].into_iter();
+            Lines::new(Opened::new(&path)?).write(document(), 0)?;
+            assert_eq!(std::fs::read_to_string(&path)?, after);
+            // The same after a reload, with the file that is there already.
+            std::fs::write(&path, before)?;
+            let disk = Disk(Arc::new(Mutex::new((Vec::new(), 1))));
+            let mut lines = Lines::new(Opened { file: Box::new(disk), is_torn: None });
+            assert!(lines.write(document(), 0).is_err());
+            lines.go_on_in(Opened::new(&path)?);
+            lines.write(document(), 0)?;
+            assert_eq!(
+                std::fs::read_to_string(&path)?,
+                format!(
+                    "{before}{}{{\"missing\": 1}}\n{}",
+                    if before.ends_with('"') { "\n" } else { "" },
+                    "{}\n"
+                )
+            );
+        }
+        std::fs::remove_file(&path)
     }
 }

@@ -3,10 +3,12 @@
 //! Invariant: what strangers can use of it is bounded: the connections at a time, the bytes of a request, the time of
 //! each, and the documents that are made at a time.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,6 +22,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
+use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
 
 use super::origin;
@@ -28,12 +31,14 @@ use crate::gateway::Gateway;
 use crate::listeners::bind;
 use crate::shared::Shared;
 
-/// The connections at a time; further ones wait to be accepted.
+/// The connections at a time. A further one ends the oldest without a request, or waits if all have one.
 const CONNECTIONS_MAX: usize = 16;
 /// The documents that are made at a time.
 const RESPONSES_MAX: usize = 1;
 /// How long a connection may take, with its request and its response.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the line and headers of a request may take.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(1);
 /// The longest line and headers of a request, in bytes; the least that hyper allows.
 const HEAD_MAX: usize = 8 * 1024;
 /// The longest body of a request, in bytes.
@@ -75,37 +80,61 @@ impl Drop for StatusServer {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut connections = JoinSet::new();
+    let mut connections = Connections::default();
     let responses = Arc::new(Semaphore::new(RESPONSES_MAX));
     loop {
-        while connections.len() >= CONNECTIONS_MAX {
-            _ = connections.join_next().await;
-        }
         match listener.accept().await {
             Ok((stream, _)) => {
-                let serving = serve(stream, Arc::clone(&shared), Arc::clone(&responses));
-                connections.spawn(timeout(CONNECTION_TIMEOUT, serving));
+                connections.make_room().await;
+                let asked = Arc::new(AtomicBool::new(false));
+                let serving = serve(stream, Arc::clone(&shared), Arc::clone(&responses), Arc::clone(&asked));
+                let task = connections.tasks.spawn(timeout(CONNECTION_TIMEOUT, serving));
+                connections.in_order.push_back((task, asked));
             }
             Err(error) => {
                 tracing::debug!(target: "ottla.gateway", %error, "the status server accepts no connection");
                 sleep(ACCEPT_PAUSE).await;
             }
         }
-        while connections.try_join_next().is_some() {}
     }
 }
 
-async fn serve(stream: TcpStream, shared: Arc<Shared>, responses: Arc<Semaphore>) {
+/// The connections that are served.
+#[derive(Default)]
+struct Connections {
+    tasks: JoinSet<Result<(), Elapsed>>,
+    /// Each with whether its request is there, the oldest first; some may have ended.
+    in_order: VecDeque<(AbortHandle, Arc<AtomicBool>)>,
+}
+
+impl Connections {
+    /// Waits until there is room for another one.
+    async fn make_room(&mut self) {
+        while self.tasks.try_join_next().is_some() {}
+        self.in_order.retain(|(task, _)| !task.is_finished());
+        if self.tasks.len() >= CONNECTIONS_MAX
+            && let Some(place) = self.in_order.iter().position(|(_, asked)| !asked.load(Ordering::Relaxed))
+            && let Some((idle, _)) = self.in_order.remove(place)
+        {
+            idle.abort();
+        }
+        while self.tasks.len() >= CONNECTIONS_MAX {
+            _ = self.tasks.join_next().await;
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, shared: Arc<Shared>, responses: Arc<Semaphore>, asked: Arc<AtomicBool>) {
     let Ok(local) = stream.local_addr() else { return };
     let service = service_fn(|request: hyper::Request<Incoming>| {
-        let (shared, responses) = (Arc::clone(&shared), Arc::clone(&responses));
-        async move { Ok::<_, Infallible>(respond(request, local.ip(), shared, &responses).await) }
+        let (shared, responses, asked) = (Arc::clone(&shared), Arc::clone(&responses), Arc::clone(&asked));
+        async move { Ok::<_, Infallible>(respond(request, local.ip(), shared, &responses, &asked).await) }
     });
     let connection = http1::Builder::new()
         .keep_alive(false)
         .max_buf_size(HEAD_MAX)
         .timer(TokioTimer::new())
-        .header_read_timeout(CONNECTION_TIMEOUT)
+        .header_read_timeout(HEAD_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = connection.await {
         tracing::debug!(target: "ottla.gateway", %error, "the status could not be sent");
@@ -117,8 +146,9 @@ async fn respond(
     local: IpAddr,
     shared: Arc<Shared>,
     responses: &Semaphore,
+    asked: &AtomicBool,
 ) -> hyper::Response<Full<Bytes>> {
-    let response = answer(request, local, shared, responses).await.unwrap_or_else(|refusal| refusal);
+    let response = answer(request, local, shared, responses, asked).await.unwrap_or_else(|refusal| refusal);
     let mut sent = hyper::Response::new(Full::from(response.text));
     *sent.status_mut() = response.status;
     let headers = sent.headers_mut();
@@ -135,6 +165,7 @@ async fn answer(
     local: IpAddr,
     shared: Arc<Shared>,
     responses: &Semaphore,
+    asked: &AtomicBool,
 ) -> Result<Response, Response> {
     let (head, body) = request.into_parts();
     if let Some(refusal) = origin::refusal(&head.method, &head.headers, local) {
@@ -145,6 +176,7 @@ async fn answer(
         Method::GET => Bytes::new(),
         _ => read(body).await?,
     };
+    asked.store(true, Ordering::Relaxed);
     let unavailable = |_| Response::message(StatusCode::SERVICE_UNAVAILABLE, "the gateway ends");
     let permit = responses.acquire().await.map_err(|_| unavailable(()))?;
     let responding = spawn_blocking(move || {
