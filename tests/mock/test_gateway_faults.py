@@ -44,13 +44,16 @@ def test_a_frozen_broker_delays_its_clients_and_no_others(
     with ottla.Producer(gateway.bootstrap, config) as producer:
         for partition in range(3):
             producer.send("t", b"before", partition=partition).result(timeout=30)
+        # They are kept from here on.
+        assert not gateway.ended()
         fault = gateway.inject(Fault.freeze(), broker=frozen)
         waiting = producer.send("t", b"after", partition=0)
         for partition in (1, 2):
             producer.send("t", b"after", partition=partition).result(timeout=30)
         wait_until(lambda: gateway.fault_hits(fault) >= 1)
         # It times out, and connects again, as to a broker whose machine hangs.
-        wait_until(lambda: sum(one.broker == frozen for one in gateway.connections()) >= 2)
+        wait_until(lambda: any(one.broker == frozen for one in gateway.ended()))
+        wait_until(lambda: any(one.broker == frozen for one in gateway.connections()))
         assert not waiting.done()
         assert gateway.remove_fault(fault)
         assert waiting.result(timeout=30).partition == 0
