@@ -26,12 +26,9 @@ pub(crate) fn rewrite_whole(
 ) -> Result<Frame, RewriteError> {
     let rewritten = match api {
         ApiKey::Metadata => change::<MetadataResponse>(api, version, response, |response| {
-            response.brokers.retain_mut(|broker| {
-                let address = book.translate(broker.node_id, &broker.host, broker.port);
-                let Some(address) = address else { return false };
-                (broker.host, broker.port) = (address.host, i32::from(address.port));
-                true
-            });
+            response
+                .brokers
+                .retain_mut(|broker| book.replace(broker.node_id, &mut broker.host, &mut broker.port));
             if let (Some(rules), Some(filter)) = (book.rules(), filter) {
                 rules.filter_metadata(response, filter);
             }
@@ -53,12 +50,9 @@ pub(crate) fn rewrite_whole(
             translate_coordinators(response, version, book);
         }),
         ApiKey::DescribeCluster => change::<DescribeClusterResponse>(api, version, response, |response| {
-            response.brokers.retain_mut(|broker| {
-                let address = book.translate(broker.broker_id, &broker.host, broker.port);
-                let Some(address) = address else { return false };
-                (broker.host, broker.port) = (address.host, i32::from(address.port));
-                true
-            });
+            response
+                .brokers
+                .retain_mut(|broker| book.replace(broker.broker_id, &mut broker.host, &mut broker.port));
         }),
         _ => change::<DescribeQuorumResponse>(api, version, response, |response| {
             // Controllers are not reachable through the gateway, so that they have no address here.
@@ -103,12 +97,9 @@ fn translate_coordinator(
     if names_none {
         return;
     }
-    match book.translate(*broker, host, *port) {
-        Some(address) => (*host, *port) = (address.host, i32::from(address.port)),
-        None => {
-            (*error_code, *broker) = (ErrorCode::CoordinatorNotAvailable.code(), -1);
-            (*host, *port) = (String::new(), -1);
-        }
+    if !book.replace(*broker, host, port) {
+        (*error_code, *broker) = (ErrorCode::CoordinatorNotAvailable.code(), -1);
+        (*host, *port) = (String::new(), -1);
     }
 }
 
