@@ -45,7 +45,7 @@ pub use events::{Event, EventKind};
 pub use faults::FaultError;
 pub use gateway::{FindBrokersError, Gateway, GatewayError};
 pub use limits::Limits;
-pub use rules::{AccessRules, NameRule};
+pub use rules::{AccessRules, RuleOptions};
 pub use sasl::SaslConfig;
 pub use session::{ApiCount, Coordinated, Counts, LastError, Role, SessionInfo};
 pub use sessions::{EndedSession, Totals};

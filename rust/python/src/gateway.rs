@@ -11,8 +11,8 @@ use ottla_faults::{FaultId, Match};
 use ottla_gateway::addresses::Routing;
 use ottla_gateway::monitoring::{self, AccessLog, StatusServer};
 use ottla_gateway::{
-    AccessRules, FaultError, FindBrokersError, Gateway as Core, GatewayConfig, Limits, NameRule, SaslConfig,
-    TlsConfig,
+    AccessRules, FaultError, FindBrokersError, Gateway as Core, GatewayConfig, Limits, RuleOptions,
+    SaslConfig, TlsConfig,
 };
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -237,22 +237,16 @@ fn read_rules(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<AccessRules
     let flag = |name| given.get_item(name)?.map_or(Ok(false), |value| value.extract::<bool>());
     let list =
         |name| given.get_item(name)?.map_or_else(|| Ok(Vec::new()), |value| value.extract::<Vec<String>>());
-    let mut rules = AccessRules::default();
-    if flag("read_only")? {
-        rules = rules.read_only();
-    }
-    if flag("no_admin")? {
-        rules = rules.no_admin();
-    }
-    for name in list("deny_apis")? {
-        rules = rules.deny_api(&name).map_err(|error| errors::config(py, error))?;
-    }
-    let names = |allowed, denied| {
-        let rule = NameRule::new(&list(allowed)?, &list(denied)?);
-        rule.map_err(|error| errors::config(py, error))
+    let options = RuleOptions {
+        read_only: flag("read_only")?,
+        no_admin: flag("no_admin")?,
+        deny_apis: list("deny_apis")?,
+        allow_topics: list("allow_topics")?,
+        deny_topics: list("deny_topics")?,
+        allow_groups: list("allow_groups")?,
+        deny_groups: list("deny_groups")?,
     };
-    let topics = names("allow_topics", "deny_topics")?;
-    Ok(rules.with_topics(topics).with_groups(names("allow_groups", "deny_groups")?))
+    AccessRules::try_from(options).map_err(|error| errors::config(py, error))
 }
 
 /// The limits by name; those that are absent have their defaults.

@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use ottla_client::Config;
 use ottla_client::config::Value;
 use ottla_gateway::addresses::Routing;
-use ottla_gateway::{AccessRules, GatewayConfig, Limits, NameRule, SaslConfig, TlsConfig};
+use ottla_gateway::{AccessRules, GatewayConfig, Limits, RuleOptions, SaslConfig, TlsConfig};
 use tracing::level_filters::LevelFilter;
 
 use crate::cluster::ClusterOptions;
@@ -203,19 +203,16 @@ impl Options<'_> {
 
     fn rules(&self) -> Result<AccessRules, Failure> {
         let list = |name| self.0.get_many::<String>(name).unwrap_or_default().cloned().collect::<Vec<_>>();
-        let names = |allowed, denied| NameRule::new(&list(allowed), &list(denied)).map_err(Failure::usage);
-        let mut rules = AccessRules::default();
-        if self.0.get_flag("read_only") {
-            rules = rules.read_only();
-        }
-        if self.0.get_flag("no_admin") {
-            rules = rules.no_admin();
-        }
-        for api in list("deny_api") {
-            rules = rules.deny_api(&api).map_err(Failure::usage)?;
-        }
-        let topics = names("allow_topics", "deny_topics")?;
-        Ok(rules.with_topics(topics).with_groups(names("allow_groups", "deny_groups")?))
+        let options = RuleOptions {
+            read_only: self.0.get_flag("read_only"),
+            no_admin: self.0.get_flag("no_admin"),
+            deny_apis: list("deny_api"),
+            allow_topics: list("allow_topics"),
+            deny_topics: list("deny_topics"),
+            allow_groups: list("allow_groups"),
+            deny_groups: list("deny_groups"),
+        };
+        AccessRules::try_from(options).map_err(Failure::usage)
     }
 
     fn limits(&self) -> Result<Limits, Failure> {

@@ -1,5 +1,6 @@
 //! [`AccessRules`]: which requests the gateway does not pass on, and what it takes out of responses. No I/O.
 //!
+//! - `options.rs`: rules as users state them.
 //! - `classes.rs`: which APIs change what. `names.rs`: topics and groups by patterns.
 //! - `topic_ids.rs`: topics that requests name by their ids. `filter.rs`: what responses do not show.
 //!
@@ -10,6 +11,7 @@
 mod classes;
 mod filter;
 mod names;
+mod options;
 mod topic_ids;
 
 use std::collections::BTreeSet;
@@ -23,7 +25,8 @@ use ottla_protocol::wire::{Reader, Uuid};
 use ottla_protocol::{ApiKey, ErrorCode, Message, WireError};
 
 pub(crate) use filter::Filter;
-pub use names::NameRule;
+use names::NameRule;
+pub use options::RuleOptions;
 
 use crate::refusal::{self, Codes, Named};
 use crate::rewrite::supported_versions;
@@ -120,7 +123,7 @@ impl AccessRules {
     /// Denies all that changes the cluster, except what consumers do: memberships of groups, offsets of groups, and
     /// acknowledgements of share groups.
     #[must_use]
-    pub fn read_only(mut self) -> Self {
+    fn read_only(mut self) -> Self {
         self.denied.extend(classes::ADMINISTRATION.iter().chain(classes::WRITING));
         self.creates_no_topics = true;
         self
@@ -129,7 +132,7 @@ impl AccessRules {
     /// Denies what administers the cluster: topics, configurations, access, quotas, users, groups, brokers. Nothing else
     /// creates topics either.
     #[must_use]
-    pub fn no_admin(mut self) -> Self {
+    fn no_admin(mut self) -> Self {
         self.denied.extend(classes::ADMINISTRATION);
         self.creates_no_topics = true;
         self
@@ -139,7 +142,7 @@ impl AccessRules {
     ///
     /// # Errors
     /// A message if there is no such API, or clients cannot do without it.
-    pub fn deny_api(mut self, name: &str) -> Result<Self, String> {
+    fn deny_api(mut self, name: &str) -> Result<Self, String> {
         let api = ApiKey::ALL.iter().find(|api| api.name().eq_ignore_ascii_case(name));
         let api =
             api.ok_or_else(|| format!("there is no API {name:?}: expected a name such as DeleteTopics"))?;
@@ -152,14 +155,14 @@ impl AccessRules {
 
     /// Limits the topics that clients may use.
     #[must_use]
-    pub fn with_topics(mut self, topics: NameRule) -> Self {
+    fn with_topics(mut self, topics: NameRule) -> Self {
         self.topics = topics;
         self
     }
 
     /// Limits the groups that clients may use, of every kind.
     #[must_use]
-    pub fn with_groups(mut self, groups: NameRule) -> Self {
+    fn with_groups(mut self, groups: NameRule) -> Self {
         self.groups = groups;
         self
     }

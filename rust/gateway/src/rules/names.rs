@@ -4,7 +4,7 @@ use regex::{Regex, RegexSet};
 
 /// Which names are allowed: those that match a pattern of the first list, if it has any, and none of the second.
 #[derive(Debug, Clone, Default)]
-pub struct NameRule {
+pub(super) struct NameRule {
     allowed: Option<RegexSet>,
     denied: Option<RegexSet>,
 }
@@ -14,7 +14,7 @@ impl NameRule {
     ///
     /// # Errors
     /// A message if a pattern is no regular expression.
-    pub fn new(allowed: &[String], denied: &[String]) -> Result<Self, String> {
+    pub(super) fn new(allowed: &[String], denied: &[String]) -> Result<Self, String> {
         Ok(Self { allowed: set_of(allowed)?, denied: set_of(denied)? })
     }
 
