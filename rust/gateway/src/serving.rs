@@ -127,7 +127,7 @@ async fn serve(
             let start = SessionStart {
                 guard,
                 rules: shared.rules.as_ref(),
-                faults: shared.faults.as_ref().map(SessionFaults::new),
+                faults: shared.faults.as_ref().map(|faults| Box::new(SessionFaults::new(faults))),
                 first_request_by: begun + limits.setup,
             };
             let end = session.run(client, broker, &mut Book(shared), start).await;
@@ -189,7 +189,7 @@ struct Opened {
     client: Box<dyn Stream>,
     broker: Box<dyn Stream>,
     /// The client's login, unless SASL passes through.
-    guard: Option<Guard>,
+    guard: Option<Box<Guard>>,
 }
 
 impl Shared {
@@ -216,8 +216,10 @@ impl Shared {
         };
         status.set_identity(broker, subject);
         if let Some(logins) = &loaded.logins {
-            let (broker, guard) = sasl::open(&mut client, self, logins, broker, status).await?;
-            return Ok(Opened { client, broker, guard: Some(guard) });
+            // Few gateways have logins, and every connection would have room for one.
+            let opening = Box::pin(sasl::open(&mut client, self, logins, broker, status));
+            let (broker, guard) = opening.await?;
+            return Ok(Opened { client, broker, guard: Some(Box::new(guard)) });
         }
         let broker = self.connect(broker).await.map_err(SetupError::Broker)?;
         Ok(Opened { client, broker, guard: None })

@@ -122,14 +122,15 @@ pub(crate) struct Session<'a> {
     link: Link,
 }
 
-/// The state of a session before its first request.
+/// The state of a session before its first request. What only some have is in boxes: each task has room for it several
+/// times over.
 pub(crate) struct SessionStart<'a> {
     /// What clients may not do; `None` without a rule.
     pub(crate) rules: Option<&'a AccessRules>,
     /// The client's login, unless SASL passes through.
-    pub(crate) guard: Option<Guard>,
+    pub(crate) guard: Option<Box<Guard>>,
     /// The faults, if these are allowed.
-    pub(crate) faults: Option<SessionFaults>,
+    pub(crate) faults: Option<Box<SessionFaults>>,
     /// When the first request must be whole.
     pub(crate) first_request_by: Instant,
 }

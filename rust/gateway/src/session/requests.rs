@@ -23,7 +23,7 @@ pub(super) async fn pump(
     session: &Session<'_>,
     from_client: &mut (impl AsyncRead + Unpin),
     to_broker: &mut (impl AsyncWrite + Unpin + Send),
-    (mut guard, rules, mut faults): (Option<Guard>, Option<&AccessRules>, Option<SessionFaults>),
+    (mut guard, rules, mut faults): (Option<Box<Guard>>, Option<&AccessRules>, Option<Box<SessionFaults>>),
 ) -> SessionEnd {
     let mut stream = RequestStream::new(session.limits.request_max);
     let mut inlet = Inlet::new(session.pool);
@@ -67,7 +67,7 @@ pub(super) async fn pump(
             }
         }
         let progress = stream.advance(inlet.bytes(), &mut output, |head| {
-            judge(session, (guard.as_mut(), rules, faults.as_mut()), head, &mut closing)
+            judge(session, (guard.as_deref_mut(), rules, faults.as_deref_mut()), head, &mut closing)
         });
         let progress = match progress {
             Ok(progress) => progress,
@@ -84,7 +84,7 @@ pub(super) async fn pump(
         session.has_request.fetch_or(stream.has_request(), Ordering::Relaxed);
         output.clear();
         inlet.consume(progress.consumed, progress.wanted);
-        if guard.as_ref().is_some_and(Guard::is_refused) && !stream.is_waiting() {
+        if guard.as_ref().is_some_and(|guard| guard.is_refused()) && !stream.is_waiting() {
             return SessionEnd::Refused;
         }
     }
