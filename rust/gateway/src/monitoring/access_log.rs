@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use chrono::SecondsFormat;
+use parking_lot::Mutex;
 
 use super::documents::{ended_connection, timestamp};
 use super::json::Json;
@@ -39,8 +40,8 @@ enum Order {
     Write,
     /// Tells that it has.
     Tell(SyncSender<()>),
-    /// Goes on in this file.
-    Reopen(Opened),
+    /// Goes on in this file, if it is still there, and tells that it has.
+    Reopen(Arc<Mutex<Option<Opened>>>, SyncSender<()>),
 }
 
 impl fmt::Debug for AccessLog {
@@ -80,15 +81,22 @@ impl AccessLog {
             && is_done.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok()
     }
 
-    /// Opens the file again, as after another program has renamed it.
+    /// Opens the file again, as after another program has renamed it: connections that end from now on are in the new
+    /// one.
     ///
     /// # Errors
     /// If it cannot be opened, or the lines before are not written in time; the one that is open stays in use.
     pub fn reopen(&self) -> io::Result<()> {
-        let opened = Opened::new(&self.path)?;
-        match self.order(Order::Reopen(opened), Instant::now() + REOPEN_TIMEOUT) {
-            true => Ok(()),
-            false => Err(too_slow()),
+        let deadline = Instant::now() + REOPEN_TIMEOUT;
+        let opened = Arc::new(Mutex::new(Some(Opened::new(&self.path)?)));
+        let (done, is_done) = sync_channel(1);
+        if self.order(Order::Reopen(Arc::clone(&opened), done), deadline) {
+            _ = is_done.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        }
+        // A file that the thread has not taken by now is taken back, lest it changes files unseen later.
+        match opened.lock().take() {
+            None => Ok(()),
+            Some(_) => Err(too_slow()),
         }
     }
 
@@ -120,7 +128,12 @@ impl Writer {
             match order {
                 Order::Write => {}
                 Order::Tell(done) => _ = done.try_send(()),
-                Order::Reopen(opened) => self.lines.go_on_in(opened),
+                Order::Reopen(opened, done) => {
+                    if let Some(opened) = opened.lock().take() {
+                        self.lines.go_on_in(opened);
+                    }
+                    _ = done.try_send(());
+                }
             }
         }
     }
@@ -252,8 +265,6 @@ fn too_slow() -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use parking_lot::Mutex;
-
     use super::*;
 
     /// A file whose disk has room for some bytes.
