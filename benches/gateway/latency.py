@@ -45,7 +45,7 @@ class Places:
     topic: str
 
     def brokers(self) -> list[tuple[str, Certificates | None]]:
-        """Return the addresses of one broker, with certificates: its own, and the proxy's for it."""
+        """Return the addresses of one broker, with certificates: its own, and the proxy's."""
         return [(self.direct, None), (self.proxy.first_broker, self.tls)]
 
     def clusters(self) -> list[tuple[str, dict[str, str]]]:
