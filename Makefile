@@ -38,7 +38,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars apicurio network kerberos gateway-tools valgrind browser shells console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars apicurio network kerberos gateway-tools valgrind browser shells console-assets wheel reproducible publish-rehearsal build lint fmt audit audit-packages requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,12 @@ check-test check-demo: check-%:
 
 wheel: .venv/build.stamp console-assets ## a wheel for Linux, tested in a clean venv of each Python
 	@tools/wheel.sh
+
+reproducible: .venv/build.stamp console-assets ## two builds of the wheel of the last commit, compared
+	@tools/reproducible.sh
+
+publish-rehearsal: .venv/build.stamp ## what publishing the crates does, without the upload
+	@tools/publish_rehearsal.sh
 
 build: $(OPTIMISED) ## the extension as users get it, into .venv
 
@@ -176,6 +182,9 @@ requirements: .venv/build.stamp ## pinned and hashed Python packages, from requi
 
 audit: ## licences, sources, advisories of all crates, by cargo-deny
 	@tools/audit.sh
+
+audit-packages: ## known flaws of Python and npm packages, and the workflows
+	@tools/audit_packages.sh
 
 fmt: .venv/dev.stamp ## format Rust and Python
 	@cargo fmt --all

@@ -65,6 +65,9 @@ def sections(seeds: int) -> list[Section]:
         Section("command-lines", [sys.executable, "-m", "benches.command_line.run"]),
         Section("instructions", [sys.executable, "-m", "benches.instructions"]),
         Section("fuzz", ["tools/fuzz.sh", os.environ.get("FUZZ_SECONDS", "60")]),
+        Section("publish", ["tools/publish_rehearsal.sh"]),
+        # Two release builds.
+        Section("reproducible", ["tools/reproducible.sh"]),
     ]
 
 
