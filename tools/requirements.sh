@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pins the packages of requirements/*.in and of its directories peers, identities and frameworks, their dependencies and the
+# Pins the packages of requirements/*.in and of its directories peers, identities, matrix and frameworks, their dependencies and the
 # hash of every file, in the .txt files next to them. `tools/requirements.sh --upgrade` selects the newest versions.
 set -euo pipefail
 cd "$(dirname "$0")/../requirements"
@@ -24,6 +24,8 @@ for name in build dev; do pin "$name" 3.10 "$@"; done
 for name in peers/*.in; do pin "${name%.in}" 3.11 "$@"; done
 # The SDKs of clouds, as references.
 for name in identities/*.in; do pin "${name%.in}" 3.11 "$@"; done
+# Releases of Spark beside the one of dev.in.
+for name in matrix/*.in; do pin "${name%.in}" 3.10 "$@"; done
 # A framework runs without the client that it is written for; tests/support/frameworks.py installs the clients apart.
 for name in frameworks/*.in; do
   name=${name%.in}
