@@ -41,9 +41,10 @@ def run(row: Row, chosen: Suite, processes: str | None) -> Result:
     with tempfile.TemporaryDirectory() as directory:
         failures, report = Path(directory) / "failed.jsonl", Path(directory) / "report.xml"
         own = ["-p", "tests.gate.outcomes", f"--junitxml={report}"]
-        _pytest(row, chosen, [*own, *arguments], {outcomes.FILE: str(failures)})
+        status = _pytest(row, chosen, [*own, *arguments], {outcomes.FILE: str(failures)})
         failed = [each.test for each in outcomes.read(failures)]
-        if not report.exists() or not failures.exists():
+        # Anything but "all passed" and "some failed" means that tests were not run.
+        if status not in (0, 1) or not report.exists():
             raise RuntimeError(f"pytest ended early: {DIRECTORY / row.name}.log")
         counts = results.count(report)
     flaky = _passing_alone(row, chosen, failed)

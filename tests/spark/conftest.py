@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from tests.spark.streams import Streams
     from tests.support.kafka_cluster import KafkaCluster
 
+
+# They test the admission control of data sources, without a session: since Spark 4.2.
+collect_ignore = (
+    []
+    if importlib.util.find_spec("pyspark.sql.streaming.datasource")
+    else ["test_options.py", "test_stream_checkpoint.py", "test_stream_planner.py"]
+)
 
 # A file that only a test of this process writes.
 TOKEN_FILE = Path(tempfile.gettempdir()) / f"ottla-spark-token-{os.getpid()}"

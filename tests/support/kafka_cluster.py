@@ -30,7 +30,7 @@ from tests.support import kafka_properties
 from tests.support.jars import REPOSITORY, jar_directory, java
 from tests.support.kafka_admin import ClusterTimeoutError, KafkaAdmin, wait_until
 from tests.support.kafka_node import KafkaNode
-from tests.support.kafka_releases import LOG4J_1_RELEASES, ZOOKEEPER_RELEASES, selected
+from tests.support.kafka_releases import LOG4J_1_RELEASES, ZOOKEEPER_RELEASES, main_class, selected
 from tests.support.ports import free_ports
 
 _SUPPORT = REPOSITORY / "tests" / "support"
@@ -260,7 +260,14 @@ class KafkaCluster(KafkaAdmin):
         """Return the command line of a Java command of kafka-tools."""
         target = "System.err" if self.release in LOG4J_1_RELEASES else "SYSTEM_ERR"
         quiet = [f"-Dottla.log.target={target}", "-Dottla.log.level=error", "-Xmx256m"]
-        return [java(), *quiet, "-XX:TieredStopAtLevel=1", *self._jvm(), main, *arguments]
+        return [
+            java(),
+            *quiet,
+            "-XX:TieredStopAtLevel=1",
+            *self._jvm(),
+            main_class(self.release, main),
+            *arguments,
+        ]
 
     def __enter__(self) -> KafkaCluster:
         return self.start()

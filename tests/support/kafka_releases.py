@@ -22,6 +22,15 @@ OLDER = ("kafka-4.3", "kafka-3.9", *ZOOKEEPER_RELEASES)
 OLDEST = "kafka-2.8"
 LOG4J_1_RELEASES = ("kafka-3.9", *ZOOKEEPER_RELEASES)
 """Log with log4j 1."""
+# Java's commands that moved in 4.0.
+_MOVED = {
+    f"org.apache.kafka.tools.{name}": f"kafka.{folder}.{name}"
+    for name, folder in (
+        ("AclCommand", "admin"),
+        ("ConfigCommand", "admin"),
+        ("ConsoleProducer", "tools"),
+    )
+}
 RELEASES = (*ZOOKEEPER_RELEASES, "kafka-3.9", "kafka-4.0", "kafka-4.3", CURRENT)
 """All, the oldest first."""
 
@@ -36,6 +45,11 @@ def selected() -> str:
     if release not in RELEASES:
         raise ValueError(f"{VARIABLE}={release}: no such release; there are {', '.join(RELEASES)}")
     return release
+
+
+def main_class(release: str, main: str) -> str:
+    """Return the class of a Java command in a release, by its name in the current one."""
+    return _MOVED.get(main, main) if release in LOG4J_1_RELEASES else main
 
 
 def version(release: str) -> str:
