@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.spark import gate
+from tests.spark.older_releases import skip_if_refused
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +42,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all tests except the cases of the gate as deep."""
     here = Path(__file__).parent
     gate.mark_deep(item for item in items if here in item.path.parents)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Skip tests of options that an older release of Spark does not support."""
+    report = yield
+    skip_if_refused(report)
+    return report
 
 
 @pytest.fixture(scope="session")

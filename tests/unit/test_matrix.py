@@ -16,6 +16,7 @@ from tests.matrix.page import page, readme
 from tests.matrix.results import Counts, Result
 from tests.matrix.rows import rows
 from tests.matrix.suites import Suite
+from tests.spark.older_releases import skip_if_refused
 from tests.support import kafka_releases
 from tests.support.jars import REPOSITORY
 
@@ -154,3 +155,35 @@ def test_a_row_runs_the_selection_of_the_gate() -> None:
     assert SELECTIONS["test-python"][-4:] == (
         *("tests/mock", "tests/mistakes", "tests/doctor", "tests/cluster"),
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "installed", "outcome"),
+    [
+        (
+            "option maxBytesPerTrigger needs PySpark 4.2 or newer, and this is 4.1.4",
+            "4.1.4",
+            "skipped",
+        ),
+        (
+            "option maxBytesPerTrigger needs PySpark 4.2 or newer, and this is 4.1.4",
+            "4.2.1",
+            "failed",
+        ),
+        ("AssertionError", "4.1.4", "failed"),
+    ],
+)
+def test_an_option_that_an_older_spark_lacks_is_skipped_with_the_reason(
+    error: str, installed: str, outcome: str
+) -> None:
+    report = pytest.TestReport(
+        "tests/a.py::t", ("tests/a.py", 7, "t"), {}, "failed", f"E   {error}", "call"
+    )
+    skip_if_refused(report, installed)
+    assert report.outcome == outcome
+    if outcome == "skipped":
+        assert report.longrepr == (
+            "tests/a.py",
+            7,
+            "Skipped: the option maxBytesPerTrigger needs PySpark 4.2",
+        )
