@@ -58,7 +58,8 @@ def test_rejected_and_exhausted_records_are_listed_and_replayed(
             for record in consumer.poll(timeout=1):
                 consumer.acknowledge(record, acknowledged[record.offset])
             consumer.commit()
-            return sum(each["count"] for each in letters()) == 2
+            counts: list[int] = [each["count"] for each in letters()]
+            return sum(counts) == 2
 
         wait_until(both_are_written, lambda: f"two dead letters: {letters()}", TIMEOUT)
     found = {each["reason"]: each for each in letters()}
