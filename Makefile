@@ -38,7 +38,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep matrix matrix-sample command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars sample-environment apicurio network kerberos valgrind browser shells console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep matrix matrix-sample command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars sample-environment apicurio network kerberos gateway-tools valgrind browser shells console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,7 +75,7 @@ test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared
 	$(STEP) 'pytest in Spark'
 	@$(PYTEST_TIER) test-spark
 
-deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio framework-environments network kerberos valgrind command-line-peers console-assets browser ## the slow tests, before a release; writes a report
+deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio framework-environments network kerberos gateway-tools valgrind command-line-peers console-assets browser ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS) $(ARGS)
 
 peer-suites: check-test $(OPTIMISED) .venv/dev.stamp jars ## other clients' own test suites on the stand-ins: make peer-suites SUITE=aiokafka
@@ -139,6 +139,9 @@ command-line-peers:
 valgrind:
 	@tools/install_packages.sh "the counts of instructions" valgrind:valgrind
 
+gateway-tools:
+	@tools/gateway_tools.sh
+
 kerberos:
 	@tools/kerberos.sh
 
@@ -158,10 +161,11 @@ lint: .venv/build.stamp ## format, clippy, ruff, mypy, stubs against the binary
 	@$(MAKE) --no-print-directory stubs
 
 lint-python: formatted
-	$(STEP) 'mypy, twins, import circles, links of the documentation'
+	$(STEP) 'mypy, twins, import circles, the public API, links of the documentation'
 	@$(PY) -m mypy
 	@$(PY) tools/twins.py --check
 	@$(PY) tools/import_circles.py
+	@$(PY) tools/public_api.py --check
 	@tools/site.sh --check
 
 lint-rust:
@@ -232,8 +236,11 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/set_ups_page.py
 	@$(PY) tools/matrix_page.py
+	@$(PY) tools/llms_txt.py
+	@$(PY) tools/notebooks.py
 	@$(PY) tools/stub_docstrings.py
 	@$(PY) tools/twins.py
+	@$(PY) tools/public_api.py --write
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
 site: $(QUICK) .venv/dev.stamp ## the documentation site, in .ottla-build/site

@@ -1,6 +1,7 @@
 """Writes the JSON Schemas of what commands print with ``--json``: python/ottla/cli/schemas/v1.
 
-Called by `make docs`; tests/unit/test_command_schemas.py checks that the files are current.
+Called by `make docs`; tests/unit/test_command_schemas.py checks that the files are current. What
+programs can read no longer is only written with ``--accept``.
 Invariants: a schema is made from the types that the commands are checked against; a definition that
 several schemas have is written once, and `ottla schema` puts them together again; a schema allows
 further fields, since these may be added within a version.
@@ -12,6 +13,7 @@ import dataclasses
 import inspect
 import json
 import re
+import sys
 import types
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +37,7 @@ from ottla.admin import (
     PartitionReassignment,
     QuorumDescription,
 )
+from ottla.cli import schema_files
 from ottla.cli.brokers import BrokerDocument
 from ottla.cli.completion import Completion
 from ottla.cli.configs.diff import ConfigsDiffDocument
@@ -300,8 +303,18 @@ def _shared_definitions(whole: Iterable[Schema]) -> dict[str, Schema]:
     return dict(sorted(shared.items()))
 
 
-def main() -> None:
-    """Write the files, and remove those of commands that are gone."""
+def main() -> int:
+    """Write the files, and remove those of commands that are gone; return the exit code."""
+    from schema_changes import breaking  # a script finds its neighbours
+
+    before = {each: json.loads(schema_files.text_of(each)) for each in schema_files.names()}
+    if (lost := breaking(before, documents())) and "--accept" not in sys.argv[1:]:
+        print("A program that reads the JSON of commands may fail:", *lost, sep="\n  ")
+        print(
+            "docs/reference/stability.md says what may change. If it is intended, "
+            "`tools/command_schemas.py --accept` writes it; list it in CHANGELOG.md."
+        )
+        return 1
     FOLDER.mkdir(parents=True, exist_ok=True)
     wanted = files()
     for path in FOLDER.glob("*.json"):
@@ -309,7 +322,8 @@ def main() -> None:
             path.unlink()
     for name, text in wanted.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

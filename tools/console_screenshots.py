@@ -23,6 +23,7 @@ from ottla.console import serve
 from ottla.console.simulation import Simulation
 from ottla.testing import MockRegistry
 from tests.support.browser import NARROW, WIDE, go, open_page, running_browser
+from tools.gateway_clients import gateway_with_clients
 
 TARGET = Path("docs/guides/console")
 HEIGHTS = {WIDE: 900, NARROW: 844}
@@ -81,6 +82,11 @@ def _doctor(page: Page) -> None:
     end.scroll_into_view_if_needed()
 
 
+def _clients(page: Page) -> None:
+    expect(page.get_by_text("billing-2").first).to_be_visible(timeout=30_000)
+    page.wait_for_timeout(7_000)
+
+
 # The pages that others lead to.
 PLACES = {"topic": "map", "broker": "map?broker=1", "registry": "registry?subject=orders-value"}
 ENTRIES = [
@@ -104,6 +110,7 @@ PAGES = {
     "rates": (None, _rates),
     "groups": (None, _groups),
     "messages": (None, _messages),
+    "clients": (None, _clients),
     "access": (None, _access),
     "registry": (None, _registry),
     "doctor": (("one_address", {}), _doctor),
@@ -129,11 +136,13 @@ def main(names: list[str]) -> None:
         running_browser() as browser,
         Simulation(brokers=3) as simulation,
         MockRegistry() as registry,
+        gateway_with_clients(simulation.mock.bootstrap) as gateway,
         serve(
             simulation.producer,
             simulation=simulation,
             allow_changes=True,
             schema_registry=registry.url,
+            gateways=[gateway],
         ) as console,
     ):
         _fill(simulation, registry)

@@ -16,7 +16,7 @@ from ottla.cli.gateway_arguments import add_arguments
 
 FILE = Path(__file__).parent.parent / "rust" / "gateway" / "binary" / "src" / "options.json"
 # A container has no profiles.
-_LEFT_OUT = {"help", "profile", "status", "access_log"}
+_LEFT_OUT = {"help", "profile"}
 
 
 def text() -> str:

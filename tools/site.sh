@@ -24,3 +24,5 @@ if ! output=$(.venv/bin/zensical build --clean --strict 2>&1); then
   echo 'the documentation site has broken links, anchors or pages: see above' >&2
   exit 1
 fi
+# The pages in one file, for language models.
+.venv/bin/python tools/llms_txt.py --full .ottla-build/site/llms-full.txt

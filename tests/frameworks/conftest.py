@@ -10,16 +10,17 @@ Invariant: a test finds a broker without topics and groups, so that programs may
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from confluent_kafka import (
     Consumer,
     ConsumerGroupState,
     KafkaError,
+    KafkaException,
     Message,
     Producer,
     TopicPartition,
@@ -29,6 +30,14 @@ from confluent_kafka.admin import AdminClient
 from tests.support.frameworks import Framework
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.waiting import wait_until
+
+T = TypeVar("T")
+
+_NO_COORDINATOR = {
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+}
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,8 @@ class Broker:
         """Return a group's committed offset of each partition; 0 where there is none."""
         with self._consumer(group) as consumer:
             asked = [TopicPartition(topic, index) for index in range(partitions)]
-            return [max(0, one.offset) for one in consumer.committed(asked, timeout=60)]
+            found = _from_coordinator(lambda: consumer.committed(asked, timeout=60))
+            return [max(0, one.offset) for one in found]
 
     def all_committed(self, group: str, topic: str, partitions: int = 2) -> bool:
         """Whether a group has committed the ends of all partitions."""
@@ -128,7 +138,9 @@ class Broker:
     def assigned(self, group: str) -> int:
         """Return how many members of a group have partitions while it is stable, otherwise 0."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
-        described = admin.describe_consumer_groups([group])[group].result(60)
+        described = _from_coordinator(
+            lambda: admin.describe_consumer_groups([group])[group].result(60)
+        )
         if described.state != ConsumerGroupState.STABLE:
             return 0
         return sum(bool(member.assignment.topic_partitions) for member in described.members)
@@ -136,6 +148,22 @@ class Broker:
     def _consumer(self, group: str) -> AbstractContextManager[Consumer]:
         config = {"enable.auto.commit": False, "enable.partition.eof": True, "log_level": 0}
         return closing(Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, **config}))
+
+
+def _from_coordinator(call: Callable[[], T]) -> T:
+    """Repeat a call while a busy broker does not lead the group yet: librdkafka does not."""
+    found: list[T] = []
+
+    def is_known() -> bool:
+        try:
+            found.append(call())
+        except KafkaException as error:
+            if error.args[0].code() not in _NO_COORDINATOR:
+                raise
+        return bool(found)
+
+    wait_until(is_known)
+    return found[0]
 
 
 def _record(message: Message) -> Record:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 import ottla
+from ottla._core import GatewayStatus
 from ottla.console import Console, serve
 from ottla.errors import ConfigError
-from ottla.gateway.status_server import StatusServer
 from ottla.testing import Fault, Gateway, MockCluster
 from tests.mock.test_console_gateways import status
 from tests.support.browser import NARROW, WIDE, assert_accessible, clipped, open_page
@@ -23,8 +23,6 @@ from tests.support.scripted_servers import scripted_server
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a console wait for gateways on a busy machine, as a late one would be a problem."""
     monkeypatch.setattr("ottla.console.gateways._TIMEOUT", 60.0)
-    for each in ("_TIMEOUT", "_Handler.timeout"):
-        monkeypatch.setattr(f"ottla.gateway.status_server.{each}", 60.0)
 
 
 @pytest.fixture
@@ -33,7 +31,9 @@ def two_gateways(mock_cluster: MockCluster) -> Iterator[tuple[Console, ottla.Pro
     mock_cluster.create_topic("orders", partitions=1)
     with ExitStack() as stack:
         both = [stack.enter_context(Gateway(mock_cluster.bootstrap)) for _ in range(2)]
-        servers = [stack.enter_context(StatusServer(each._core, "127.0.0.1", 0)) for each in both]
+        servers = [
+            stack.enter_context(closing(GatewayStatus(each._core, "127.0.0.1", 0))) for each in both
+        ]
         mock_cluster.inject(Fault.error("NOT_ENOUGH_REPLICAS"), api="Produce", times=2)
         billing = {"client.id": "billing-3"}
         producer = stack.enter_context(ottla.Producer(both[0].bootstrap, config=billing))
@@ -69,7 +69,7 @@ def test_a_gateway_that_is_gone_hides_nothing_of_the_others(
     mock_cluster.create_topic("orders", partitions=1)
     with (
         Gateway(mock_cluster.bootstrap) as gateway,
-        StatusServer(gateway._core, "127.0.0.1", 0) as served,
+        closing(GatewayStatus(gateway._core, "127.0.0.1", 0)) as served,
         scripted_server(status(b"[1,2,3]")) as port,
         ottla.Producer(gateway.bootstrap, config={"client.id": "audit"}) as audit,
     ):

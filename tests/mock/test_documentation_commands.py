@@ -38,7 +38,11 @@ LINES = [
     for line in snippet.text.splitlines()
     if line.strip()
 ]
-COMMANDS = [(snippet, line) for snippet, line in LINES if line.startswith("ottla ")]
+COMMANDS = [
+    (snippet, line)
+    for snippet, line in LINES
+    if line.startswith("ottla ") and not snippet.of_tutorial
+]
 # The one of the documentation.
 TOKEN = "bLvCGj8iQFSM4WPUZ0wVxA"
 # Of a gateway's users file, with keys of zeros.

@@ -3,7 +3,8 @@
 A snippet of Python is a program of its own, in a process of its own. The table says what differs
 from snippet to snippet: the records that wait for it, what it prints, and for one that waits for
 ever, what it prints before the test presses Ctrl-C. Those of Spark run in tests/spark, with the one
-session there, and those of frameworks in tests/frameworks, in environments of their own.
+session there, those of frameworks in tests/frameworks, in environments of their own, and the steps
+of the tutorial in test_tutorial.py.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ from tests.support.jars import REPOSITORY
 from tests.support.payments import create_payments
 from tests.support.snippets import LANGUAGES, Snippet, snippets
 
-PYTHON = [snippet for snippet in snippets("python") if not snippet.of_framework]
+PYTHON = [
+    snippet
+    for snippet in snippets("python")
+    if not snippet.of_framework and not snippet.of_tutorial
+]
 
 _RUN = """
 import functools, runpy, signal, sys
@@ -73,7 +78,7 @@ class Expected:
 
 
 EXPECTED = {
-    ("README.md", 0): Expected("None b'three'", endless=True),
+    ("README.md", 0): Expected(r"^b'customer-1' b'first order' 0 0$"),
     ("docs/compare/aiokafka.md", 0): Expected("^0 3$"),
     ("docs/compare/confluent-kafka.md", 0): Expected(r"None b'three'\n\['orders'\] 1"),
     ("docs/compare/index.md", 0): Expected(
@@ -105,6 +110,7 @@ EXPECTED = {
     ("docs/guides/failing-records.md", 0): Expected(r"^\[b'one', b'three', b'two'\] 2.0$"),
     ("docs/guides/failing-records.md", 1): Expected("^2$"),
     ("docs/guides/failing-records.md", 2): Expected(r"^\[b'one', b'two', b'three'\]$"),
+    ("docs/guides/gateway.md", 1): Expected("^0 1$"),
     ("docs/guides/groups.md", 0): Expected(
         r"assigned \[\('orders', 0\)\]\n(?s:.*)None b'three'", endless=True
     ),
@@ -121,6 +127,9 @@ EXPECTED = {
     ),
     ("docs/guides/observability.md", 3): Expected(
         r"^\[b'one', b'three'\]\ncommitted {\('orders', 0\): OffsetAndMetadata\(offset=3"
+    ),
+    ("docs/guides/performance.md", 0): Expected(
+        "^records-per-request-avg [1-9](?s:.*)^sent again 0.0$"
     ),
     ("docs/guides/produce.md", 0): Expected("^3$"),
     ("docs/guides/produce.md", 2): Expected(r"RecordMetadata\(.*\) None"),
@@ -204,6 +213,7 @@ EXPECTED = {
         r"^orders 3\n0 b'one'\n0 b'two'\n0 b'three'\n0 b'...'$",
     ),
     ("docs/guides/stand-in.md", 9): Expected(r"shape: \(3, 7\)"),
+    ("docs/index.md", 0): Expected(r"^b'customer-1' b'first order' 0 0$"),
     ("docs/start.md", 0): Expected(r"^[012] 0 b'order 0'\n[012] 1 b'order 1'\n[012] 2 b'order 2'$"),
     ("docs/start.md", 1): Expected("shape: \\(3, 4\\)"),
     ("docs/understand/cluster.md", 0): Expected(r"^0 is led by broker \d$"),

@@ -9,6 +9,8 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 import ottla
+from ottla.admin.operation_call import BlockingCall, Request, finish
+from ottla.error_code import ErrorCode
 from ottla.errors import AuthorizationError, ConfigError, KafkaError
 from ottla.testing import Gateway, MockCluster
 from tests.support.command import ottla_here
@@ -222,7 +224,7 @@ def test_a_denied_group_is_neither_seen_nor_used(cluster: MockCluster, protocol:
     [
         (["--deny-api", "Nothing"], 'there is no API "Nothing"'),
         (["--deny-api", "Metadata"], "every client needs it"),
-        (["--deny-topics", "("], '"(" is no pattern of names'),
+        (["--deny-topics", "("], '"(" is no pattern of whole names'),
     ],
 )
 def test_a_rule_that_is_none_is_an_error(
@@ -242,3 +244,29 @@ def test_the_rules_of_the_command(cluster: MockCluster) -> None:
         pytest.raises(KafkaError),
     ):
         admin.list_groups()
+
+
+def test_a_list_of_configurations_names_nothing_that_is_hidden(cluster: MockCluster) -> None:
+    for group in ("g", "private"):
+        _read(cluster.bootstrap, ["open"], group=group)
+    with (
+        Gateway(cluster.bootstrap, deny_topics=["secret"], allow_groups=["g"]) as gateway,
+        ottla.Admin(gateway.bootstrap) as admin,
+    ):
+        shown = {(each.type, each.name) for each in admin.list_config_resources()}
+    assert ("topic", "open") in shown
+    assert not {("topic", "secret"), ("group", "private")} & shown
+
+
+def test_metadata_by_id_does_not_say_the_name(cluster: MockCluster) -> None:
+    with ottla.Admin(cluster.bootstrap) as admin:
+        ids = {topic.name: topic.topic_id for topic in admin.list_topics()}
+    body = {"topics": [{"topic_id": ids["secret"], "name": "any"}]}
+    with (
+        Gateway(cluster.bootstrap, deny_topics=["secret"]) as gateway,
+        ottla.Admin(gateway.bootstrap) as admin,
+    ):
+        call = BlockingCall(admin._begin("asking for the metadata", 30))
+        [topic] = finish(call.ask(Request("Metadata", body))).body["topics"]
+    assert topic["error_code"] == ErrorCode.UNKNOWN_TOPIC_ID
+    assert topic["name"] is None

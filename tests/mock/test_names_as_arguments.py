@@ -114,6 +114,7 @@ def calls(bootstrap: str) -> dict[str, Call]:
         "Consumer.__new__": made(ottla.Consumer, bootstrap, group_id="g"),
         "Consumer.poll_arrow": method(consumer, "poll_arrow"),
         "ConsumerBase.subscribe": method(consumer, "subscribe"),
+        "Gateway.__init__": made(testing.Gateway, bootstrap),
         "Json.__new__": made(schema.Json, schema="{}", wire_format="none"),
         "MockCluster.__init__": made(testing.MockCluster, 1),
         "MockCluster.__new__": made(testing.MockCluster, 1),

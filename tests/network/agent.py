@@ -115,12 +115,20 @@ class Agent:
         assert self.delivery is not None
         return {"offset": self.delivery.result(timeout=120).offset}
 
-    def wait_for_warning(self, how: str, topic: str, partition: int) -> dict[str, Any]:
-        """Read or write a partition until a warning is logged."""
+    def wait_for_warning(self, how: str, topic: str, partition: int, about: str) -> dict[str, Any]:
+        """Read or write a partition until a warning about something is logged; return these.
+
+        On a busy machine, others may warn too: they are not returned.
+        """
         assert self.client is not None
         messages: list[str] = []
         handler = logging.Handler(logging.WARNING)
-        handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
+
+        def emit(record: logging.LogRecord) -> None:
+            if about in (message := record.getMessage()):
+                messages.append(message)
+
+        handler.emit = emit  # type: ignore[method-assign]
         logging.getLogger("ottla").addHandler(handler)
         deadline = time.monotonic() + 90
         if how == "write":

@@ -45,7 +45,8 @@ def test_network_failures_are_reported_in_time(
                 # The network fails under an open connection.
                 assert "offset" in site.agent.run("send", topic=topic, partition=partition)
             getattr(network, fault)(network.broker_address(2))
-            result = site.agent.run("wait_for_warning", how=how, topic=topic, partition=partition)
+            asked = {"topic": topic, "partition": partition, "about": "kafka2.ottla.test"}
+            result = site.agent.run("wait_for_warning", how=how, **asked)
             network.heal()
             assert result.get("warnings"), result
             assert result["seconds"] < REPORTED_WITHIN, result

@@ -7,7 +7,6 @@ where everything but one temporary directory is read-only.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,12 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.jars import REPOSITORY, MissingPrerequisiteError
+from tests.support.jars import REPOSITORY
+from tests.support.restricted_container import USER, restricted
 from tests.support.spark_home import spark_home
 
 pytestmark = [pytest.mark.spark, pytest.mark.deep]
-
-USER = 12345
 
 JOB = """
 import os, pathlib
@@ -73,23 +71,6 @@ spark.stop()
 """
 
 
-def restricted(scratch: Path, passwd: Path) -> list[str]:
-    """Return a command prefix that runs a command as in a restricted container."""
-    if shutil.which("unshare") is None or os.geteuid() != 0:
-        raise MissingPrerequisiteError("mount namespaces need Linux, root and util-linux")
-    steps = (
-        # The image's entry point adds the user, or Hadoop's login fails.
-        f"mount --bind {passwd} /etc/passwd && "
-        f"mount --bind {scratch} {scratch} && mount -o remount,bind,ro / && "
-        'exec "$@"'
-    )
-    # Python and the project may be in a directory that only root can read.
-    capability = "+dac_read_search"
-    user = ["setpriv", "--reuid", str(USER), "--regid", "0", "--clear-groups"]
-    user += ["--inh-caps", capability, "--ambient-caps", capability]
-    return ["unshare", "--mount", "sh", "-c", steps, "sh", *user]
-
-
 @pytest.fixture
 def scratch() -> Iterator[Path]:
     """Return a directory that the user can reach; only root can reach those of pytest."""
@@ -115,7 +96,7 @@ def test_an_arbitrary_user_without_a_home_on_a_read_only_system(
         "TMPDIR": str(scratch),
     }
     done = subprocess.run(
-        [*restricted(scratch, passwd), sys.executable, "-c", JOB],
+        [*restricted([scratch], passwd), sys.executable, "-c", JOB],
         cwd=scratch,
         env=environment,
         capture_output=True,

@@ -101,6 +101,11 @@ class Network:
         )
         return f"{address}:{port}"
 
+    def forward_by(self, host: int, rule: str) -> None:
+        """Give the router a wan address, and add a rule to its table `ottla`."""
+        self.router.ip(f"addr replace {self.wan(host)}/24 dev wan")
+        self._nft(rule)
+
     def blackhole(self, *addresses: str) -> None:
         """Drop all packets between wan and lan to or from these addresses."""
         self._add("blackholed", addresses)

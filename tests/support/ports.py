@@ -70,3 +70,13 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def accepts(address: str) -> bool:
+    """Return whether a server accepts connections at an address (``host:port``)."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), 5):
+            return True
+    except OSError:
+        return False

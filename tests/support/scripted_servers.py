@@ -15,9 +15,9 @@ Serve: TypeAlias = Callable[[socket.socket], None]
 
 
 @contextlib.contextmanager
-def scripted_server(serve: Serve, host: str = "127.0.0.1") -> Iterator[int]:
-    """Serve connections at a free port until the block ends; yield the port."""
-    listener = socket.create_server((host, 0))
+def scripted_server(serve: Serve, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
+    """Serve connections, by default at a free port, until the block ends; yield the port."""
+    listener = socket.create_server((host, port))
     connections: list[socket.socket] = []
 
     def run(connection: socket.socket) -> None:

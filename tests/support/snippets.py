@@ -21,6 +21,8 @@ LANGUAGES = {
     "mermaid": "a diagram, drawn by the site",
 }
 
+TUTORIAL = "docs/tutorial.md"
+
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _HOST = r"(?:localhost|kafka\d?):909\d"
 _REGISTRY = re.compile(r"http://(?:localhost|registry):8081")
@@ -56,6 +58,11 @@ class Snippet:
     def of_framework(self) -> bool:
         """Whether it needs a framework with an environment of its own: tests/frameworks."""
         return self.page.startswith("docs/guides/frameworks/") or self.of_frames
+
+    @property
+    def of_tutorial(self) -> bool:
+        """Whether it is a step of the tutorial, whose steps tests/mock/test_tutorial.py runs."""
+        return self.page == TUTORIAL
 
     @property
     def of_frames(self) -> bool:

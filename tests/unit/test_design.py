@@ -1,4 +1,4 @@
-"""DESIGN.md, docs/design and CONTRIBUTING.md name files and tests that exist."""
+"""DESIGN.md, docs/design, CONTRIBUTING.md and the landing page name files and tests that exist."""
 
 import re
 from functools import cache
@@ -11,6 +11,8 @@ from tests.support.jars import REPOSITORY
 PAGES = [
     REPOSITORY / "DESIGN.md",
     REPOSITORY / "CONTRIBUTING.md",
+    REPOSITORY / "docs" / "index.md",
+    REPOSITORY / "docs" / "understand" / "architecture.md",
     *sorted((REPOSITORY / "docs" / "design").glob("*.md")),
 ]
 FOLDERS = ("rust", "python", "tests", "benches", "tools", "examples", "docs")

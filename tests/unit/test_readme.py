@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 import ottla
 from benches import readme_chart
+from tests.support.figures import cell, differences, prose
 from tests.support.jars import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text()
-BENCHMARKS = (REPOSITORY / "docs" / "benchmarks" / "index.md").read_text()
 
 
 def supported(name: str) -> str:
@@ -27,21 +25,46 @@ def test_the_chart_is_current() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("figure", "text"),
-    [
-        # In the tables: per CPU second, thousands per CPU second, CPU seconds per million.
-        (7.484, "7,484,000"),
-        (0.733, "733,000"),
-        (1.664, "1,664"),
-        (0.585, "585"),
-        (1.05, "1.05"),
-        (1.55, "1.55"),
-    ],
-)
-def test_the_figures_of_the_chart_are_measured_ones(figure: float, text: str) -> None:
-    assert figure in [f for _, _, ways in readme_chart.BARS for _, f in ways]
-    assert f"| {text} |" in BENCHMARKS
+def measured(heading: str, row: str, column: str) -> str:
+    return cell("benchmarks/index.md", heading, row, column)
+
+
+READ, WRITE = "100 B | none", "100 B none"
+ARROW = measured("Consumers", READ, "`poll_arrow`, value")
+CONSUME = measured("Consumers", READ, "confluent-kafka `consume(500)`")
+SEND = measured("Producers", WRITE, "ottla `send`")
+PRODUCE = measured("Producers", WRITE, "confluent `produce`")
+AVRO = "Avro | 10 fields, flat"
+SPARK = [
+    measured("Spark", f"read 100 B, all columns | {client}", "CPU s/M")
+    for client in ("ottla", "connector, tuned")
+]
+
+
+def test_the_bars_of_the_chart_are_the_measured_figures() -> None:
+    scales = [1_000_000, 1_000, 1]
+    pairs = [(ARROW, CONSUME), (SEND, PRODUCE), SPARK]
+    assert [[figure for _, figure in ways] for _, _, ways in readme_chart.BARS] == [
+        [float(figure.replace(",", "")) / scale for figure in pair]
+        for scale, pair in zip(scales, pairs, strict=True)
+    ]
+
+
+def test_the_first_table_of_the_benchmarks_is_that_of_its_sections() -> None:
+    avro = [
+        measured("Typed columns", f"{AVRO} | {client}", "CPU s per million")
+        for client in ("ottla", "confluent-kafka | AvroDeserializer")
+    ]
+    statements = {
+        "records per CPU second | **#** | confluent-kafka `consume(500)`: # |": [ARROW, CONSUME],
+        "thousands of records per CPU second | **#** | confluent-kafka `produce`: # |": [
+            SEND,
+            PRODUCE,
+        ],
+        "CPU seconds per million | **#** | confluent-kafka `AvroDeserializer`: # |": avro,
+        "CPU seconds per million rows | **#** | Spark's connector, tuned: # |": SPARK,
+    }
+    assert differences(prose("benchmarks/index.md"), statements) == []
 
 
 def test_the_versions_of_python() -> None:

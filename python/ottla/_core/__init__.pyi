@@ -55,7 +55,7 @@ from ottla._core.delivery import (
 from ottla._core.doctor import examine
 from ottla._core.error_codes import error_codes, proves_no_change, repetition_of
 from ottla._core.events import AsyncEvents, Event, Events
-from ottla._core.gateway import Gateway
+from ottla._core.gateway import Gateway, GatewayAccessLog, GatewayStatus
 from ottla._core.group import GroupMetadata, MemberSubscription
 from ottla._core.log_events import LogEvents
 from ottla._core.mock import MockCluster, MockRegistry
@@ -119,6 +119,8 @@ __all__ = [
     "Event",
     "Events",
     "Gateway",
+    "GatewayAccessLog",
+    "GatewayStatus",
     "GroupMetadata",
     "Json",
     "LogEvents",

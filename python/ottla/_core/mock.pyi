@@ -127,12 +127,15 @@ class MockCluster:
         broker: int | None = None,
         topic: str | None = None,
         partition: int | None = None,
+        client_id: str | None = None,
         skip: int = 0,
         times: int | None = None,
     ) -> int:
         """Inject a fault, a dict with one key, and return its id."""
     def fault_hits(self, fault: int) -> int:
         """Return the number of requests that a fault has hit."""
+    def remove_fault(self, fault: int) -> bool:
+        """Remove a fault; return whether it was there."""
     def clear_faults(self) -> None:
         """Remove all faults."""
     def close(self) -> None:

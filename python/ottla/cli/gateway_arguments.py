@@ -32,7 +32,8 @@ def add_arguments(commands: argparse._SubParsersAction[Any]) -> argparse.Argumen
         help="let clients reach all brokers through one host",
         description="Listen at one address for bootstrapping and one for each broker, and pass "
         "connections on to the cluster. Responses name these addresses in place of the brokers' "
-        "own. Ctrl-C or SIGTERM ends it as soon as the requests in flight have their responses.",
+        "own. Ctrl-C or SIGTERM ends it as soon as the requests in flight have their responses; "
+        "SIGHUP reads the configuration and all files again.",
     )
     add_cluster(parser)
     parser.add_argument(
@@ -135,7 +136,19 @@ def add_arguments(commands: argparse._SubParsersAction[Any]) -> argparse.Argumen
         type=_address,
         metavar="HOST:PORT",
         help="serve the connections, totals and events over HTTP: /connections, /totals, /events, "
-        "/brokers as JSON, and /metrics for Prometheus. Whoever reaches it sees them",
+        "/brokers as JSON, /metrics for Prometheus, and /ready. Whoever reaches it sees them",
+    )
+    parser.add_argument(
+        "--allow-faults",
+        action="store_true",
+        help="let whoever reaches the address of --status, which must be one of this machine "
+        "alone, inject faults over HTTP: POST /faults. For tests: clients lose responses, get "
+        "errors and wait",
+    )
+    parser.add_argument(
+        "--allow-remote-faults",
+        action="store_true",
+        help="as --allow-faults, also if other machines reach the address of --status",
     )
     parser.add_argument(
         "--access-log",
@@ -191,6 +204,25 @@ def users_of(arguments: argparse.Namespace) -> Path | None:
                 name = option.replace("_", "-")
                 raise ConfigError(f"--{name} is about logins at the gateway: give --users FILE")
     return users
+
+
+def allows_faults(arguments: argparse.Namespace) -> bool:
+    """Return whether faults may be injected, after checking who may do it."""
+    if not (arguments.allow_faults or arguments.allow_remote_faults):
+        return False
+    option = "--allow-remote-faults" if arguments.allow_remote_faults else "--allow-faults"
+    if arguments.status is None:
+        raise ConfigError(
+            f"{option}: faults are injected over HTTP: give the address with --status, such as "
+            "--status 127.0.0.1:9464"
+        )
+    host, _ = arguments.status
+    if not arguments.allow_remote_faults and not ipaddress.ip_address(host).is_loopback:
+        raise ConfigError(
+            f"--allow-faults: other machines reach --status {host}, and could inject faults: use "
+            "127.0.0.1, or say --allow-remote-faults"
+        )
+    return True
 
 
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import Any
 _FLAGS = {
     "read_only": "pass on nothing that changes the cluster but what consumers do: memberships, "
     "committed offsets and acknowledgements",
-    "no_admin": "pass on nothing that changes topics, configurations, access, quotas, users, "
-    "groups or brokers",
+    "no_admin": "pass on nothing that creates or changes topics, configurations, access, "
+    "quotas, users, groups or brokers",
 }
 _LISTS = {
     "deny_api": ("NAME", "do not pass on requests of this API, such as DeleteTopics"),

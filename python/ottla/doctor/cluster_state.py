@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ottla.admin.operation_call import Body, Call, Request
 from ottla.doctor.absent_brokers import fenced_brokers, waiting_reassignments
 from ottla.doctor.facts import Facts
+from ottla.doctor.own_addresses import own_addresses
 from ottla.doctor.state_facts import ClusterState, ReplicaState, Throttle
 from ottla.errors import KafkaError
 
@@ -58,8 +59,10 @@ def describe_state(admin: Admin, facts: Facts, watched: float, timeout: float) -
             watched=watched,
             partitions=tuple(_weak(topics, alive, minima))[:_MAX_LISTED],
             partition_count=sum(len(topic["partitions"]) for topic in topics),
-            # Last, as a broker that stalls may take the time that is left.
+            # Late, as a broker that stalls may take the time that is left; in this order, as only
+            # a note depends on the addresses, and a quota delays what is asked after them.
             throttles=await _throttles(call, facts),
+            own_addresses=await own_addresses(call, facts),
             silent_voters=voters,
             fenced=fenced,
             reassignments=reassignments,

@@ -96,6 +96,20 @@ class Throttle:
 
 
 @dataclass(frozen=True)
+class OwnAddress:
+    """An address that a broker is configured to advertise: it has one for each listener."""
+
+    broker: int
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """The address as ``host:port``."""
+        return join(self.host, self.port)
+
+
+@dataclass(frozen=True)
 class ClusterState:
     """What the cluster reports at the end of the checks.
 
@@ -110,6 +124,8 @@ class ClusterState:
         fenced: brokers that are registered but not alive; they are asked for only if a bootstrap
             server fails, and known from Kafka 4.0 on.
         reassignments: reassignments that wait for a broker that is not alive.
+        own_addresses: the addresses that brokers are configured to advertise, of at most ten
+            brokers, as far as this principal may see them.
     """
 
     alive: tuple[int, ...] = ()
@@ -120,3 +136,4 @@ class ClusterState:
     silent_voters: tuple[int, ...] | None = None
     fenced: tuple[FencedBroker, ...] = ()
     reassignments: tuple[Reassignment, ...] = ()
+    own_addresses: tuple[OwnAddress, ...] = ()

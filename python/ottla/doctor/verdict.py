@@ -2,8 +2,8 @@
 
 1. Can a bootstrap server be reached, and does it speak Kafka as configured? (``checks.bootstrap``)
 2. Does it return metadata? (``checks.bootstrap``)
-3. Can each broker be reached at its advertised address, and is it that broker?
-   (``checks.brokers``)
+3. Can each broker be reached at its advertised address, and is it that broker? Are these the
+   addresses of a gateway? (``checks.brokers``, ``checks.gateways``)
 4. Do leaders and coordinators serve requests? Do partitions have enough replicas?
    Does a reassignment wait for a broker?
    (``checks.leaders``, ``checks.replicas``, ``checks.reassignments``)
@@ -26,6 +26,7 @@ from ottla.doctor.checks.bootstrap import judge_bootstrap
 from ottla.doctor.checks.brokers import judge_brokers
 from ottla.doctor.checks.controller_servers import judge_controller_servers
 from ottla.doctor.checks.controllers import judge_controllers
+from ottla.doctor.checks.gateways import judge_gateway
 from ottla.doctor.checks.leaders import judge_coordinator, judge_leaders, judge_topics
 from ottla.doctor.checks.reassignments import judge_reassignments
 from ottla.doctor.checks.replicas import judge_replicas
@@ -61,6 +62,7 @@ def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
     now = time.time() if now is None else now
     findings = [
         *judge_bootstrap(facts),
+        *judge_gateway(facts),
         *judge_brokers(facts),
         *judge_topics(facts),
         *judge_replicas(facts),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from ottla.gateway.counts import counts_of
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,9 @@ class GatewayConnection:
         in_flight: the requests that wait for their responses.
         errors: how often each error code was in a response, by API and Kafka's name of the code.
             A response has a code for each partition; of long ones the first 64 KiB count.
-        last_error: the latest response with an error, or None.
+        last_error: the latest response with an error, or None. An injected fault that breaks the
+            connection is NETWORK_EXCEPTION, a response that never comes REQUEST_TIMED_OUT.
+        faults: how often injected faults have hit the connection, by the kind of the fault.
         throttled: how long brokers have asked the client to wait (KIP-219), added up, in seconds.
         age: how long it has been open, in seconds.
         idle: how long ago its latest request came, in seconds; None before the first one.
@@ -73,18 +74,22 @@ class GatewayConnection:
     in_flight: int
     errors: Mapping[str, Mapping[str, int]]
     last_error: GatewayError | None
+    faults: Mapping[str, int]
     throttled: float
     age: float
     idle: float | None
     end: str | None = None
 
 
-def connection_of(values: dict[str, Any]) -> GatewayConnection:
-    """Return the connection with the core's values."""
-    fields = {**counts_of(values), **values}
+def connections_of(document: str) -> list[GatewayConnection]:
+    """Return the connections of the core's JSON list."""
+    return [_connection(values) for values in json.loads(document)]
+
+
+def _connection(values: dict[str, Any]) -> GatewayConnection:
+    fields = dict(values)
     for name in ("roles", "groups", "transactional_ids"):
         fields[name] = tuple(fields[name])
-    last_error = fields.pop("last_error")
-    return GatewayConnection(
-        **fields, last_error=None if last_error is None else GatewayError(*last_error)
-    )
+    if fields["last_error"] is not None:
+        fields["last_error"] = GatewayError(**fields["last_error"])
+    return GatewayConnection(**fields)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from ottla.gateway.counts import counts_of
 
 
 @dataclass(frozen=True)
@@ -24,6 +22,8 @@ class GatewayTotals:
         responses: the number of responses by API.
         waited: the time from each request to its response, added up by API, in seconds.
         errors: how often each error code was in a response, by API and Kafka's name of the code.
+        faults: how often injected faults have hit requests or connections, by the kind of the
+            fault.
         throttled: how long brokers have asked clients to wait (KIP-219), added up, in seconds.
     """
 
@@ -36,9 +36,10 @@ class GatewayTotals:
     responses: Mapping[str, int]
     waited: Mapping[str, float]
     errors: Mapping[str, Mapping[str, int]]
+    faults: Mapping[str, int]
     throttled: float
 
 
-def totals_of(values: dict[str, Any]) -> GatewayTotals:
-    """Return the totals with the core's values."""
-    return GatewayTotals(**counts_of(values), **values)
+def totals_of(document: str) -> GatewayTotals:
+    """Return the totals of the core's JSON object."""
+    return GatewayTotals(**json.loads(document))

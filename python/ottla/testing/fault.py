@@ -1,4 +1,4 @@
-"""The faults that a test injects into a mock cluster."""
+"""The faults that a test injects into a mock cluster or a gateway."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Literal
 
 
 class Fault:
-    """A fault for ``MockCluster.inject``; the class methods create one.
+    """A fault for ``MockCluster.inject`` or ``Gateway.inject``; the class methods create one.
+
+    A gateway has no ``omit_partition`` and ``move_leader``; a mock cluster has no ``cut``, ``slow``
+    and ``freeze``.
 
     Args:
         reaction: the fault as a dict with one key; use the class methods instead.
@@ -101,6 +104,34 @@ class Fault:
     def truncate_frame(cls) -> Fault:
         """Return a fault that sends half of the response, and closes the connection."""
         return cls({"truncate_frame": True})
+
+    @classmethod
+    def cut(cls, after_bytes: int) -> Fault:
+        """Return a fault that cuts the connection in the middle of its responses.
+
+        Args:
+            after_bytes: the number of bytes of responses that the connection still sends after the
+                request, wherever in a response that is.
+        """
+        return cls({"cut": after_bytes})
+
+    @classmethod
+    def slow(cls, bytes_per_second: int) -> Fault:
+        """Return a fault that makes the request's connection slow until the fault is removed.
+
+        Args:
+            bytes_per_second: the maximum number of bytes a second, in each direction.
+        """
+        return cls({"slow": bytes_per_second})
+
+    @classmethod
+    def freeze(cls) -> Fault:
+        """Return a fault that stops all bytes of a broker's connections until it is removed.
+
+        It concerns existing and new connections, so that ``broker`` is its only condition. They
+        stay open.
+        """
+        return cls({"freeze": True})
 
     @classmethod
     def bytes(cls, data: bytes) -> Fault:

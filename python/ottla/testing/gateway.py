@@ -9,9 +9,10 @@ from typing import Any
 from ottla import _core
 from ottla._internal.arguments import mapping, names
 from ottla._internal.required_arguments import flag
-from ottla.gateway.connection import GatewayConnection, connection_of
-from ottla.gateway.event import GatewayEvent, event_of
+from ottla.gateway.connection import GatewayConnection, connections_of
+from ottla.gateway.event import GatewayEvent, events_of
 from ottla.gateway.totals import GatewayTotals, totals_of
+from ottla.testing.fault import Fault
 
 
 class Gateway:
@@ -31,8 +32,8 @@ class Gateway:
             ``security.protocol``. Default: plaintext.
         read_only: pass on nothing that changes the cluster but what consumers do: memberships,
             committed offsets and acknowledgements.
-        no_admin: pass on nothing that changes topics, configurations, access, quotas, users, groups
-            or brokers.
+        no_admin: pass on nothing that creates or changes topics, configurations, access, quotas,
+            users, groups or brokers.
         deny_apis: Kafka's names of APIs whose requests are not passed on.
         allow_topics: patterns; clients use and see only topics of which one matches the whole name.
         deny_topics: patterns of topics that clients do not use and see.
@@ -63,6 +64,7 @@ class Gateway:
             {**given, "bootstrap.servers": bootstrap},
             listen=("127.0.0.1", 0),
             advertised_host="127.0.0.1",
+            allow_faults=True,
             rules={
                 "read_only": flag("read_only", read_only),
                 "no_admin": flag("no_admin", no_admin),
@@ -86,15 +88,14 @@ class Gateway:
 
     def connections(self) -> list[GatewayConnection]:
         """Return the clients' connections that are open now, the oldest first."""
-        return [connection_of(values) for values in self._core.sessions()]
+        return connections_of(self._core.connections())
 
     def ended(self) -> list[GatewayConnection]:
         """Return the clients' connections that have ended since the last call, the oldest first.
 
         They are kept from the first call on: the first one returns none. At most 10,000 are kept.
         """
-        connections, _ = self._core.take_ended()
-        return [connection_of(values) for values in connections]
+        return connections_of(self._core.take_ended())
 
     def totals(self) -> GatewayTotals:
         """Return what all connections did since the gateway started."""
@@ -106,7 +107,74 @@ class Gateway:
         Args:
             after: the number of an event: only later ones are returned. The latest 1,000 are kept.
         """
-        return [event_of(values) for values in self._core.events(after)]
+        return events_of(self._core.events(after))
+
+    def inject(
+        self,
+        fault: Fault,
+        *,
+        api: str | None = None,
+        broker: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        client_id: str | None = None,
+        skip: int = 0,
+        times: int | None = None,
+    ) -> int:
+        """Inject a fault into the requests that match all given conditions.
+
+        The cluster may be a real one: the gateway misbehaves in its place. A request that an error
+        refuses for some of its topics or partitions is refused whole; the others get an error after
+        which clients send them again.
+
+        Args:
+            fault: the fault: any but ``move_leader`` and ``omit_partition``.
+            api: the API's name, such as ``Produce``.
+            broker: the broker's id; requests to the bootstrap address are to none.
+            topic: the topic.
+            partition: the partition.
+            client_id: the client's ``client.id``.
+            skip: the number of matching requests to leave unharmed first.
+            times: the maximum number of requests to hit. Default: no limit. ``cut`` and ``slow``
+                hit a connection once.
+
+        Returns:
+            The fault's id, for ``fault_hits``.
+
+        Raises:
+            ConfigError: there is no such API, or no such error code; or a gateway has no such
+                fault.
+        """
+        return self._core.inject(
+            fault.reaction,
+            api=api,
+            broker=broker,
+            topic=topic,
+            partition=partition,
+            client_id=client_id,
+            skip=skip,
+            times=times,
+        )
+
+    def fault_hits(self, fault: int) -> int:
+        """Return the number of requests or connections that a fault has hit; 0 if it was removed.
+
+        Args:
+            fault: the fault's id, from ``inject``.
+        """
+        return self._core.fault_hits(fault)
+
+    def remove_fault(self, fault: int) -> bool:
+        """Remove a fault; return whether it was there.
+
+        Args:
+            fault: the fault's id, from ``inject``.
+        """
+        return self._core.remove_fault(fault)
+
+    def clear_faults(self) -> None:
+        """Remove all faults."""
+        self._core.clear_faults()
 
     def close(self, timeout: float = 5.0) -> int:
         """Stop accepting connections, let requests in flight finish, and close.

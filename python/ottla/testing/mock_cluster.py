@@ -298,6 +298,7 @@ class MockCluster(
         broker: int | None = None,
         topic: str | None = None,
         partition: int | None = None,
+        client_id: str | None = None,
         skip: int = 0,
         times: int | None = None,
     ) -> int:
@@ -309,6 +310,7 @@ class MockCluster(
             broker: the broker's id.
             topic: the topic.
             partition: the partition.
+            client_id: the client's ``client.id``.
             skip: the number of matching requests to leave unharmed first.
             times: the maximum number of requests to hit. Default: no limit.
 
@@ -316,7 +318,8 @@ class MockCluster(
             The fault's id, for ``fault_hits``.
 
         Raises:
-            ConfigError: there is no such API, or no such error code.
+            ConfigError: there is no such API, or no such error code; or the fault is one of a link
+                (``cut``, ``slow``, ``freeze``), which ``ottla.testing.Gateway`` has.
         """
         return self._core.inject(
             fault.reaction,
@@ -324,6 +327,7 @@ class MockCluster(
             broker=broker,
             topic=topic,
             partition=partition,
+            client_id=client_id,
             skip=skip,
             times=times,
         )
@@ -335,6 +339,14 @@ class MockCluster(
             fault: the fault's id, from ``inject``.
         """
         return self._core.fault_hits(fault)
+
+    def remove_fault(self, fault: int) -> bool:
+        """Remove a fault; return whether it was there.
+
+        Args:
+            fault: the fault's id, from ``inject``.
+        """
+        return self._core.remove_fault(fault)
 
     def clear_faults(self) -> None:
         """Remove all faults."""

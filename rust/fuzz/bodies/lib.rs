@@ -4,5 +4,7 @@
 mod protocol;
 mod schema;
 
+// The body is beside the streams, which are private.
+pub use ottla_gateway::rewriting as gateway;
 pub use protocol::{batches, decompress, frames, messages};
 pub use schema::{schema_avro, schema_json, schema_protobuf};

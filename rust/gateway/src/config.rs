@@ -30,6 +30,8 @@ pub struct GatewayConfig {
     pub rules: AccessRules,
     /// How much of the gateway a client may use.
     pub limits: Limits,
+    /// Whether faults may be injected.
+    pub allow_faults: bool,
 }
 
 /// TLS towards clients.

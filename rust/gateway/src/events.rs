@@ -39,6 +39,12 @@ pub enum EventKind {
     Denied,
     /// A connection was not set up, or ended with an error.
     ConnectionFailed,
+    /// A fault was injected.
+    FaultInjected,
+    /// An injected fault was removed.
+    FaultRemoved,
+    /// An injected fault has hit a request or a connection.
+    FaultHit,
 }
 
 impl EventKind {
@@ -55,6 +61,9 @@ impl EventKind {
             Self::Refused => "refused",
             Self::Denied => "denied",
             Self::ConnectionFailed => "connection_failed",
+            Self::FaultInjected => "fault_injected",
+            Self::FaultRemoved => "fault_removed",
+            Self::FaultHit => "fault_hit",
         }
     }
 }

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-use ottla_client::connection::Settings;
+use arc_swap::ArcSwap;
 use ottla_client::environment::Environment;
-use ottla_client::security::TlsServer;
-use ottla_client::{Client, Endpoint, Error};
+use ottla_client::{Config, Endpoint, Error};
+use ottla_faults::{Fault, FaultId, InjectedFault};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -23,9 +23,10 @@ use crate::brokers::Brokers;
 use crate::config::GatewayConfig;
 use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, Events};
+use crate::faults::{FaultError, Faults};
 use crate::follow;
 use crate::listeners::{Listeners, bind};
-use crate::sasl::Logins;
+use crate::loaded::{Loaded, Sources};
 use crate::serving::accept;
 use crate::session::{BufferPool, SessionInfo};
 use crate::sessions::{EndedSession, Sessions, Totals};
@@ -78,6 +79,7 @@ pub enum FindBrokersError {
 #[derive(Debug)]
 pub struct Gateway {
     shared: Arc<Shared>,
+    sources: Sources,
     address: SocketAddr,
     tasks: Mutex<JoinSet<()>>,
 }
@@ -92,24 +94,20 @@ impl Gateway {
         let listener = bind(config.listen).map_err(at)?;
         let address = listener.local_addr().map_err(at)?;
         let addresses = Addresses::new(config.advertised_host, config.routing, address.port())?;
-        let settings = Settings::try_from(&config.cluster)?;
-        let tls = config.tls.map(|tls| TlsServer::from_config(&tls.files, tls.client_auth)).transpose()?;
-        if tls.is_none() && matches!(addresses.routing(), Routing::ServerName { .. }) {
+        if config.tls.is_none() && matches!(addresses.routing(), Routing::ServerName { .. }) {
             return Err(GatewayError::ServerNameWithoutTls);
         }
         // What stays on this machine nobody else reads.
-        let has_privacy = tls.is_some() || address.ip().is_loopback();
-        let logins = config.sasl.map(|sasl| Logins::new(&sasl, &config.cluster, has_privacy)).transpose()?;
-        let client = Client::new(config.cluster, environment.clone())?;
+        let has_privacy = config.tls.is_some() || address.ip().is_loopback();
+        let sources =
+            Sources { tls: config.tls, sasl: config.sasl, has_privacy, environment: environment.clone() };
+        let loaded = Loaded::new(config.cluster, &sources, None)?;
         let shared = Arc::new(Shared {
             addresses,
             brokers: Brokers::default(),
-            client,
+            loaded: ArcSwap::from_pointee(loaded),
             listeners: Listeners::default(),
             listen: address,
-            settings,
-            tls,
-            logins: logins.map(Arc::new),
             environment,
             rules: Some(config.rules).filter(|rules| !rules.is_empty()),
             connections: Arc::new(ConnectionCounts::new(
@@ -121,17 +119,20 @@ impl Gateway {
             pool: BufferPool::default(),
             sessions: Sessions::default(),
             events: Events::default(),
+            faults: config.allow_faults.then(|| Arc::new(Faults::new())),
             without_address: Mutex::default(),
             next_session: AtomicU64::new(0),
             next_turn: AtomicUsize::new(0),
             draining: watch::Sender::new(false),
+            answers: AtomicBool::new(false),
+            reloads: watch::Sender::new(()),
             refresh: Notify::new(),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&shared), None));
         tasks.spawn(follow::follow(Arc::clone(&shared)));
         tasks.spawn(warnings::watch(Arc::clone(&shared)));
-        Ok(Self { shared, address, tasks: Mutex::new(tasks) })
+        Ok(Self { shared, sources, address, tasks: Mutex::new(tasks) })
     }
 
     /// The address at which clients bootstrap.
@@ -157,6 +158,21 @@ impl Gateway {
         &self.shared
     }
 
+    /// Reads all files again, of TLS and of users, and follows the cluster of this configuration from now on. Open
+    /// sessions stay. It blocks on the file system, and needs no runtime.
+    ///
+    /// # Errors
+    /// If a file or the configuration cannot be used; everything is as before then.
+    pub fn reload(&self, cluster: Config) -> Result<(), GatewayError> {
+        let before = self.shared.loaded.load_full();
+        let loaded = Loaded::new(cluster, &self.sources, before.logins.as_deref())?;
+        self.shared.loaded.store(Arc::new(loaded));
+        before.client.close();
+        self.shared.reloads.send_replace(());
+        self.shared.refresh.notify_one();
+        Ok(())
+    }
+
     /// Waits until the gateway has an address for each broker of the cluster, for `default.api.timeout.ms` and a few
     /// seconds.
     ///
@@ -164,7 +180,18 @@ impl Gateway {
     /// If the cluster does not respond, or does not accept the gateway itself, as is usual where the credentials are
     /// those of its clients; if a broker has no address.
     pub async fn find_brokers(&self) -> Result<(), FindBrokersError> {
-        let client = &self.shared.client;
+        loop {
+            let loaded = self.shared.loaded.load_full();
+            let found = self.find_brokers_of(&loaded).await;
+            // After a reload the other cluster counts, and the client of this one was closed.
+            if Arc::ptr_eq(&loaded, &self.shared.loaded.load()) {
+                return found;
+            }
+        }
+    }
+
+    async fn find_brokers_of(&self, loaded: &Arc<Loaded>) -> Result<(), FindBrokersError> {
+        let client = &loaded.client;
         let within = client.config().default_api_timeout;
         client.find_cluster(within).await.map_err(FindBrokersError::Cluster)?;
         self.shared.refresh.notify_one();
@@ -174,7 +201,7 @@ impl Gateway {
             let known = self.brokers();
             let missing = expected.iter().filter(|id| !known.contains_key(id)).map(ToString::to_string);
             let missing = missing.collect::<Vec<_>>().join(", ");
-            if missing.is_empty() {
+            if missing.is_empty() || !Arc::ptr_eq(loaded, &self.shared.loaded.load()) {
                 return Ok(());
             }
             if Instant::now() > deadline {
@@ -209,6 +236,48 @@ impl Gateway {
         self.shared.events.after(after)
     }
 
+    /// Injects a fault.
+    ///
+    /// # Errors
+    /// If faults are not allowed, or a gateway has no such fault.
+    pub fn inject(&self, fault: Fault) -> Result<FaultId, FaultError> {
+        self.with_faults()?.inject(fault, &self.shared.events)
+    }
+
+    /// The faults, in the order of their injection.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn faults(&self) -> Result<Vec<InjectedFault>, FaultError> {
+        Ok(self.with_faults()?.all())
+    }
+
+    /// How many requests or connections a fault has hit; 0 if it was removed.
+    #[must_use]
+    pub fn fault_hits(&self, id: FaultId) -> u64 {
+        self.shared.faults.as_ref().map_or(0, |faults| faults.hits(id))
+    }
+
+    /// Removes a fault; returns whether it was there.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn remove_fault(&self, id: FaultId) -> Result<bool, FaultError> {
+        Ok(self.with_faults()?.remove(id, &self.shared.events))
+    }
+
+    /// Removes all faults; returns how many there were.
+    ///
+    /// # Errors
+    /// If faults are not allowed.
+    pub fn clear_faults(&self) -> Result<usize, FaultError> {
+        Ok(self.with_faults()?.clear(&self.shared.events))
+    }
+
+    fn with_faults(&self) -> Result<&Faults, FaultError> {
+        self.shared.faults.as_deref().ok_or(FaultError::NotAllowed)
+    }
+
     /// Stops to accept connections, lets the requests in flight finish, and closes. Sessions that are not finished
     /// after `within` are cut off; returns how many these are.
     pub async fn drain(&self, within: Duration) -> usize {
@@ -220,7 +289,7 @@ impl Gateway {
         while !self.shared.sessions.is_empty() && Instant::now() < deadline {
             sleep(POLL_INTERVAL).await;
         }
-        self.shared.client.close();
+        self.shared.loaded.load().client.close();
         self.shared.sessions.cut_off()
     }
 }
@@ -229,6 +298,6 @@ impl Drop for Gateway {
     fn drop(&mut self) {
         self.shared.listeners.close_all();
         self.shared.sessions.cut_off();
-        self.shared.client.close();
+        self.shared.loaded.load().client.close();
     }
 }

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::addresses::Routing;
 use crate::connection_counts::Excess;
 use crate::events::{Event, EventKind};
+use crate::faults::{Link, Presence, SessionFaults};
 use crate::listeners::bind;
 use crate::rewrite::AddressBook;
 use crate::rules::AccessRules;
@@ -88,12 +89,29 @@ impl Drop for Entry {
 
 /// Serves a connection, and returns why it has ended.
 async fn serve(
-    stream: TcpStream,
+    mut stream: TcpStream,
     shared: &Arc<Shared>,
     broker: Option<i32>,
     status: &Arc<SessionStatus>,
 ) -> String {
     let mut draining = shared.draining.subscribe();
+    let mut presence = None;
+    if let Some(faults) = &shared.faults {
+        let client = match Presence::observe(stream) {
+            Ok((observed, client)) => {
+                stream = observed;
+                client
+            }
+            Err(error) => return SessionEnd::Client(error).to_string(),
+        };
+        // A frozen broker takes a connection, and nothing else.
+        tokio::select! {
+            () = faults.thawed(broker) => {}
+            () = client.left() => return SessionEnd::ClientClosed.to_string(),
+            _ = draining.wait_for(|draining| *draining) => return SessionEnd::Drained.to_string(),
+        }
+        presence = Some(client);
+    }
     let begun = Instant::now();
     let connecting = timeout(shared.limits.setup, shared.open(stream, broker, status));
     let connected = tokio::select! {
@@ -104,9 +122,14 @@ async fn serve(
     let (end, is_failure) = match connected {
         Ok(Ok(Opened { client, broker, guard })) => {
             let Shared { limits, pool, events, .. } = &**shared;
-            let session = Session::new(limits, pool, status, events, draining);
-            let start =
-                SessionStart { guard, rules: shared.rules.as_ref(), first_request_by: begun + limits.setup };
+            let link = Link::new(shared.faults.as_ref(), draining.clone(), presence);
+            let session = Session::new(limits, pool, status, events, link, draining);
+            let start = SessionStart {
+                guard,
+                rules: shared.rules.as_ref(),
+                faults: shared.faults.as_ref().map(|faults| Box::new(SessionFaults::new(faults))),
+                first_request_by: begun + limits.setup,
+            };
             let end = session.run(client, broker, &mut Book(shared), start).await;
             warn_of_end(shared, status, &end);
             (end.to_string(), end.is_failure())
@@ -166,7 +189,7 @@ struct Opened {
     client: Box<dyn Stream>,
     broker: Box<dyn Stream>,
     /// The client's login, unless SASL passes through.
-    guard: Option<Guard>,
+    guard: Option<Box<Guard>>,
 }
 
 impl Shared {
@@ -180,8 +203,9 @@ impl Shared {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(target: "ottla.gateway", %error, "a socket has no TCP_NODELAY");
         }
+        let loaded = self.loaded.load_full();
         let client: Box<dyn Stream> = Box::new(stream);
-        let (mut client, broker, subject) = match &self.tls {
+        let (mut client, broker, subject) = match &loaded.tls {
             None => (client, broker, None),
             Some(tls) => {
                 let accepted = tls.accept(client).await.map_err(SetupError::Tls)?;
@@ -191,9 +215,11 @@ impl Shared {
             }
         };
         status.set_identity(broker, subject);
-        if let Some(logins) = &self.logins {
-            let (broker, guard) = sasl::open(&mut client, self, logins, broker, status).await?;
-            return Ok(Opened { client, broker, guard: Some(guard) });
+        if let Some(logins) = &loaded.logins {
+            // Few gateways have logins, and every connection would have room for one.
+            let opening = Box::pin(sasl::open(&mut client, self, logins, broker, status));
+            let (broker, guard) = opening.await?;
+            return Ok(Opened { client, broker, guard: Some(Box::new(guard)) });
         }
         let broker = self.connect(broker).await.map_err(SetupError::Broker)?;
         Ok(Opened { client, broker, guard: None })

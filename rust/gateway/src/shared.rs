@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use arc_swap::ArcSwap;
 use ottla_client::connection::setup::ConnectionSetup;
-use ottla_client::connection::{Settings, connect_transport, connect_unauthenticated};
+use ottla_client::connection::{connect_transport, connect_unauthenticated};
 use ottla_client::environment::{BoxFuture, Environment, Stream};
-use ottla_client::security::TlsServer;
-use ottla_client::{Client, Endpoint, Error, Kind};
+use ottla_client::{Endpoint, Error, Kind};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -18,10 +18,11 @@ use crate::addresses::Addresses;
 use crate::brokers::{Brokers, Change};
 use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, EventKind, Events};
+use crate::faults::Faults;
 use crate::limits::Limits;
 use crate::listeners::Listeners;
+use crate::loaded::Loaded;
 use crate::rules::AccessRules;
-use crate::sasl::Logins;
 use crate::session::BufferPool;
 use crate::sessions::Sessions;
 use crate::warnings::Warnings;
@@ -31,13 +32,10 @@ use crate::warnings::Warnings;
 pub(crate) struct Shared {
     pub(crate) addresses: Addresses,
     pub(crate) brokers: Brokers,
-    pub(crate) client: Client,
+    /// What files and the configuration of the cluster say, replaced by a reload.
+    pub(crate) loaded: ArcSwap<Loaded>,
     pub(crate) listeners: Listeners,
     pub(crate) listen: SocketAddr,
-    pub(crate) settings: Settings,
-    pub(crate) tls: Option<TlsServer>,
-    /// The logins of clients, unless SASL passes through.
-    pub(crate) logins: Option<Arc<Logins>>,
     pub(crate) environment: Environment,
     /// The requests that are not passed on; `None` without a rule.
     pub(crate) rules: Option<AccessRules>,
@@ -45,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) pool: BufferPool,
     pub(crate) sessions: Sessions,
     pub(crate) events: Events,
+    /// The injected faults, if these are allowed.
+    pub(crate) faults: Option<Arc<Faults>>,
     /// The brokers without an address of which a warning told.
     pub(crate) without_address: Mutex<BTreeSet<i32>>,
     pub(crate) next_session: AtomicU64,
@@ -52,6 +52,10 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<ConnectionCounts>,
     pub(crate) warnings: Warnings,
     pub(crate) draining: watch::Sender<bool>,
+    /// Whether the cluster talks to the gateway though it does not name its brokers to it.
+    pub(crate) answers: AtomicBool,
+    /// Tells of each reload.
+    pub(crate) reloads: watch::Sender<()>,
     /// Wakes the task that follows the cluster.
     pub(crate) refresh: Notify,
 }
@@ -93,7 +97,8 @@ impl Shared {
     pub(crate) async fn connect(&self, broker: Option<i32>) -> Result<Box<dyn Stream>, Error> {
         self.try_brokers(broker, |endpoint, deadline| {
             Box::pin(async move {
-                connect_transport(&endpoint, &self.settings, &self.environment, deadline).await
+                let settings = &self.loaded.load_full().settings;
+                connect_transport(&endpoint, settings, &self.environment, deadline).await
             })
         })
         .await
@@ -106,7 +111,8 @@ impl Shared {
     ) -> Result<ConnectionSetup, Error> {
         self.try_brokers(broker, |endpoint, deadline| {
             Box::pin(async move {
-                connect_unauthenticated(&endpoint, &self.settings, &self.environment, deadline).await
+                let settings = &self.loaded.load_full().settings;
+                connect_unauthenticated(&endpoint, settings, &self.environment, deadline).await
             })
         })
         .await
@@ -128,7 +134,7 @@ impl Shared {
         let first = turn % candidates.len().max(1);
         candidates.rotate_left(first);
         if broker.is_none() {
-            candidates.extend(self.client.servers().iter().cloned());
+            candidates.extend(self.loaded.load().client.servers().iter().cloned());
         }
         // One that does not respond leaves time for the others.
         let share = self.limits.setup / u32::try_from(candidates.len()).unwrap_or(u32::MAX).max(1);

@@ -192,13 +192,15 @@ fn plan_faults(incoming: &IncomingRequest<'_>, api: ApiKey, request: &dyn AnyReq
     }
     let version = incoming.header.api_version;
     let targets = request.targets(version, &shared.state.lock());
-    let plan = shared.faults.lock().plan(&RequestInfo {
+    let hits = shared.faults.lock().hit(&RequestInfo {
         broker: incoming.broker,
         api,
         version,
         client_id: incoming.header.client_id.as_deref(),
         targets: &targets,
+        link_faults: &[],
     });
+    let plan = FaultPlan::new(api, hits);
     for (on, to) in &plan.moves {
         for target in targets.iter().filter(|target| on.covers(&target.topic, target.partition)) {
             let partition = target.partition.or(on.partition).unwrap_or(0);

@@ -9,7 +9,7 @@
 //! - `transport` is TCP or in-memory streams. `broker` accepts connections, `connection` reads and writes
 //!   frames, `dispatch` takes a request from its bytes to its response. `session` and `scram` are SASL.
 //! - `schema_registry` is a schema registry, over HTTP.
-//! - [`fault`] defines faults and decides which of them hit a request.
+//! - [`fault`] combines the reactions of the faults that hit a request; the crate `ottla-faults` defines faults.
 //!
 //! Invariant: whatever a client sends, the mock responds or closes that connection; it never panics.
 

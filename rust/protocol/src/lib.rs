@@ -3,7 +3,7 @@
 //! - [`wire`]: the primitive types of the protocol, read from and written to buffers.
 //! - [`api`] and [`header`]: API keys, versions, headers and frames.
 //! - [`messages`]: one file per API, with all versions of its request and response.
-//! - `layout` and `numbers`: the layouts of responses as data, to look into one without decoding it.
+//! - `layout`, `fields` and `numbers`: the layouts of messages as data, to look into one without decoding it.
 //! - `value`: messages as untyped trees, for callers in another language.
 //! - [`records`]: record batches, the hot path, written by hand.
 //! - [`otlp`]: the metrics that PushTelemetry carries.
@@ -13,6 +13,8 @@
 
 pub mod api;
 pub mod error_code;
+#[cfg(feature = "layout")]
+pub mod fields;
 pub mod header;
 #[cfg(feature = "layout")]
 pub mod layout;

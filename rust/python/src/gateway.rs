@@ -1,27 +1,32 @@
 //! `Gateway`: a gateway in this process, for `ottla.testing` and `ottla gateway`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
+use ottla_faults::{FaultId, Match};
 use ottla_gateway::addresses::Routing;
+use ottla_gateway::monitoring::{self, AccessLog, StatusServer};
 use ottla_gateway::{
-    AccessRules, Coordinated, Counts, Event, Gateway as Core, GatewayConfig, Limits, NameRule, Role,
-    SaslConfig, SessionInfo, TlsConfig,
+    AccessRules, FaultError, FindBrokersError, Gateway as Core, GatewayConfig, Limits, RuleOptions,
+    SaslConfig, TlsConfig,
 };
-use ottla_protocol::ErrorCode;
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
 
 use crate::config;
 use crate::convert::{errors, number};
+use crate::faults;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait};
 
 /// How long requests in flight may take by default when a gateway closes.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the last lines of an access log may take by default.
+const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The gateway behind ``ottla.testing.Gateway`` and ``ottla gateway``.
 #[pyclass(frozen, module = "ottla._core")]
@@ -45,7 +50,7 @@ impl Gateway {
 #[pymethods]
 impl Gateway {
     #[new]
-    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None, rules=None))]
+    #[pyo3(signature = (config, *, listen, advertised_host, ports=None, first_broker=0, server_name=None, tls=None, client_auth=false, users=None, allow_plaintext_passwords=false, reauthenticate=None, limits=None, rules=None, allow_faults=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -62,12 +67,11 @@ impl Gateway {
         #[pyo3(from_py_with = number::timeout)] reauthenticate: Option<f64>,
         limits: Option<&Bound<'_, PyDict>>,
         rules: Option<&Bound<'_, PyDict>>,
+        allow_faults: bool,
     ) -> PyResult<Self> {
         let (cluster, environment) = config::config(py, None, Some(config), None)?;
         let (host, port) = listen;
-        let ip = host.parse().map_err(|_| {
-            errors::config(py, format!("listen: {host:?} is not an IP address, such as 127.0.0.1 or 0.0.0.0"))
-        })?;
+        let ip = ip(py, "listen", &host)?;
         let routing = match (ports, server_name) {
             (None, Some(pattern)) => Routing::ServerName { pattern },
             (Some((first, last)), _) => {
@@ -86,7 +90,17 @@ impl Gateway {
         let sasl = users.map(|users| SaslConfig { users, allow_plaintext_passwords, lifetime });
         let limits = limits.map_or_else(|| Ok(Limits::default()), read_limits)?;
         let rules = rules.map_or_else(|| Ok(AccessRules::default()), |rules| read_rules(py, rules))?;
-        let config = GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, rules, limits };
+        let config = GatewayConfig {
+            listen,
+            advertised_host,
+            routing,
+            cluster,
+            tls,
+            sasl,
+            rules,
+            limits,
+            allow_faults,
+        };
         let core = wait(py, Core::start(config, environment))?;
         let core = core.map_err(|error| errors::config(py, error.to_string()))?;
         let core = ProcessLocal::new(Arc::new(core));
@@ -109,37 +123,83 @@ impl Gateway {
         Ok(dict)
     }
 
-    /// Return the open client connections as plain values.
-    fn sessions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.open()?.sessions().iter().map(|session| session_dict(py, session)).collect()
+    /// Return the open client connections as a JSON list.
+    fn connections(&self) -> PyResult<String> {
+        Ok(monitoring::open_connections(self.open()?).line())
     }
 
-    /// Return what all connections did since the start, as plain values.
-    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let totals = self.core.get()?.totals();
-        let dict = counts_dict(py, &totals.counts)?;
-        dict.set_item("open", totals.open)?;
-        dict.set_item("accepted", totals.accepted)?;
-        dict.set_item("refused", totals.refused)?;
-        Ok(dict)
+    /// Return what all connections did since the start as a JSON object.
+    fn totals(&self) -> PyResult<String> {
+        Ok(monitoring::totals(self.core.get()?).line())
     }
 
-    /// Return the connections that ended since the last call, and how many are missing.
+    /// Return the connections that ended since the last call as a JSON list.
     ///
-    /// They are plain values, the oldest first, and are kept from the first call on.
-    fn take_ended<'py>(&self, py: Python<'py>) -> PyResult<(Vec<Bound<'py, PyDict>>, u64)> {
-        let (ended, lost) = self.core.get()?.take_ended();
-        let dicts = ended.iter().map(|session| {
-            let dict = session_dict(py, &session.info)?;
-            dict.set_item("end", &session.end)?;
-            Ok(dict)
-        });
-        Ok((dicts.collect::<PyResult<_>>()?, lost))
+    /// They are the oldest first, and are kept from the first call on.
+    fn take_ended(&self) -> PyResult<String> {
+        Ok(monitoring::ended_connections(self.core.get()?).0.line())
     }
 
-    /// Return what happened after the event with this number as plain values.
-    fn events<'py>(&self, py: Python<'py>, after: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.core.get()?.events(after).iter().map(|event| event_dict(py, event)).collect()
+    /// Return what happened after the event with this number as a JSON list.
+    fn events(&self, after: u64) -> PyResult<String> {
+        Ok(monitoring::events(self.core.get()?, after).line())
+    }
+
+    /// Wait until the gateway has an address for each broker of the cluster.
+    fn find_brokers(&self, py: Python<'_>) -> PyResult<()> {
+        match wait(py, self.open()?.find_brokers())? {
+            Ok(()) => Ok(()),
+            Err(FindBrokersError::Cluster(error)) => Err(errors::raise(py, &error)),
+            Err(error) => Err(errors::config(py, error.to_string())),
+        }
+    }
+
+    /// Read all files again, and follow the cluster of this configuration from now on.
+    ///
+    /// Open connections stay. If a file or the configuration cannot be used, nothing changes.
+    fn reload(&self, py: Python<'_>, config: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (cluster, _) = config::config(py, None, Some(config), None)?;
+        let core = self.open()?;
+        py.detach(|| core.reload(cluster)).map_err(|error| errors::config(py, error.to_string()))
+    }
+
+    /// Inject a fault, a dict with one key, and return its id.
+    #[pyo3(signature = (reaction, *, api=None, broker=None, topic=None, partition=None, client_id=None, skip=0, times=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn inject(
+        &self,
+        py: Python<'_>,
+        reaction: &Bound<'_, PyDict>,
+        api: Option<&str>,
+        #[pyo3(from_py_with = number::broker)] broker: Option<i32>,
+        topic: Option<String>,
+        #[pyo3(from_py_with = number::partition)] partition: Option<i32>,
+        client_id: Option<String>,
+        #[pyo3(from_py_with = number::skip)] skip: u64,
+        #[pyo3(from_py_with = number::times)] times: Option<u64>,
+    ) -> PyResult<u64> {
+        let on = Match { broker, topic, partition, client_id, skip, ..Match::default() };
+        let fault = faults::fault(reaction, api, on, times)?;
+        Ok(self.open()?.inject(fault).map_err(|error| refused(py, &error))?.0)
+    }
+
+    /// Return the number of requests or connections that a fault has hit.
+    fn fault_hits(&self, #[pyo3(from_py_with = number::fault)] fault: u64) -> PyResult<u64> {
+        Ok(self.open()?.fault_hits(FaultId(fault)))
+    }
+
+    /// Remove a fault; return whether it was there.
+    fn remove_fault(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::fault)] fault: u64,
+    ) -> PyResult<bool> {
+        self.open()?.remove_fault(FaultId(fault)).map_err(|error| refused(py, &error))
+    }
+
+    /// Remove all faults; return how many there were.
+    fn clear_faults(&self, py: Python<'_>) -> PyResult<usize> {
+        self.open()?.clear_faults().map_err(|error| refused(py, &error))
     }
 
     /// Stop accepting connections, let requests in flight finish, and close.
@@ -159,9 +219,17 @@ impl Gateway {
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let cut_off = wait(py, async move { core.drain(timeout).await });
-        self.closed.store(true, Ordering::Release);
+        match cut_off {
+            Ok(_) => self.closed.store(true, Ordering::Release),
+            // A signal has interrupted it: another call may close what is left.
+            Err(_) => self.closing.store(false, Ordering::Release),
+        }
         cut_off
     }
+}
+
+fn refused(py: Python<'_>, error: &FaultError) -> PyErr {
+    errors::config(py, error.to_string())
 }
 
 /// What clients may not do, by names; what is missing has its default.
@@ -169,22 +237,16 @@ fn read_rules(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<AccessRules
     let flag = |name| given.get_item(name)?.map_or(Ok(false), |value| value.extract::<bool>());
     let list =
         |name| given.get_item(name)?.map_or_else(|| Ok(Vec::new()), |value| value.extract::<Vec<String>>());
-    let mut rules = AccessRules::default();
-    if flag("read_only")? {
-        rules = rules.read_only();
-    }
-    if flag("no_admin")? {
-        rules = rules.no_admin();
-    }
-    for name in list("deny_apis")? {
-        rules = rules.deny_api(&name).map_err(|error| errors::config(py, error))?;
-    }
-    let names = |allowed, denied| {
-        let rule = NameRule::new(&list(allowed)?, &list(denied)?);
-        rule.map_err(|error| errors::config(py, error))
+    let options = RuleOptions {
+        read_only: flag("read_only")?,
+        no_admin: flag("no_admin")?,
+        deny_apis: list("deny_apis")?,
+        allow_topics: list("allow_topics")?,
+        deny_topics: list("deny_topics")?,
+        allow_groups: list("allow_groups")?,
+        deny_groups: list("deny_groups")?,
     };
-    let topics = names("allow_topics", "deny_topics")?;
-    Ok(rules.with_topics(topics).with_groups(names("allow_groups", "deny_groups")?))
+    AccessRules::try_from(options).map_err(|error| errors::config(py, error))
 }
 
 /// The limits by name; those that are absent have their defaults.
@@ -201,61 +263,96 @@ fn read_limits(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
     Ok(limits)
 }
 
-fn session_dict<'py>(py: Python<'py>, session: &SessionInfo) -> PyResult<Bound<'py, PyDict>> {
-    let dict = counts_dict(py, &session.counts)?;
-    dict.set_item("id", session.id)?;
-    dict.set_item("peer", session.peer.to_string())?;
-    dict.set_item("broker", session.broker)?;
-    dict.set_item("roles", session.roles.iter().map(|role| role.name()).collect::<Vec<_>>())?;
-    let (ids, groups): (Vec<_>, Vec<_>) =
-        session.coordinated.iter().partition(|named| named.role == Role::Transaction);
-    let names =
-        |named: Vec<&Coordinated>| named.into_iter().map(|named| named.name.clone()).collect::<Vec<_>>();
-    dict.set_item("groups", names(groups))?;
-    dict.set_item("transactional_ids", names(ids))?;
-    dict.set_item("client_id", &session.client_id)?;
-    dict.set_item("software", session.software.as_deref())?;
-    dict.set_item("user", session.user.as_deref())?;
-    dict.set_item("in_flight", session.in_flight)?;
-    let last_error =
-        session.last_error.map(|last| (last.api.name(), code_name(last.code), last.age.as_secs_f64()));
-    dict.set_item("last_error", last_error)?;
-    dict.set_item("age", session.age.as_secs_f64())?;
-    dict.set_item("idle", session.idle.map(|idle| idle.as_secs_f64()))?;
-    Ok(dict)
+/// The status of a gateway over HTTP, until it is closed.
+///
+/// Args:
+///     gateway: the gateway.
+///     host: the IP address to listen at.
+///     port: the port; 0 takes any free one.
+///
+/// Raises:
+///     ConfigError: the address cannot be opened.
+#[pyclass(frozen, module = "ottla._core")]
+pub(crate) struct GatewayStatus {
+    server: Mutex<Option<StatusServer>>,
+    address: SocketAddr,
 }
 
-fn counts_dict<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
-    let apis = PyDict::new(py);
-    for (api, count) in &counts.apis {
-        apis.set_item(api.name(), (count.requests, count.responses, count.waited.as_secs_f64()))?;
+#[pymethods]
+impl GatewayStatus {
+    #[new]
+    fn new(py: Python<'_>, gateway: &Gateway, host: &str, port: u16) -> PyResult<Self> {
+        let at = SocketAddr::new(ip(py, "host", host)?, port);
+        let core = Arc::clone(gateway.open()?);
+        let server = wait(py, async move { StatusServer::start(&core, at) })?;
+        let server = server
+            .map_err(|error| errors::config(py, format!("--status: cannot listen at {at}: {error}")))?;
+        let address = server.address();
+        Ok(Self { server: Mutex::new(Some(server)), address })
     }
-    let errors: Vec<_> =
-        counts.errors.iter().map(|((api, code), count)| (api.name(), code_name(*code), *count)).collect();
-    let dict = PyDict::new(py);
-    dict.set_item("received", counts.received)?;
-    dict.set_item("sent", counts.sent)?;
-    dict.set_item("apis", apis)?;
-    dict.set_item("errors", errors)?;
-    dict.set_item("throttled", counts.throttled.as_secs_f64())?;
-    Ok(dict)
+
+    /// The address at which it listens, as ``host:port``.
+    #[getter]
+    fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// Stop serving.
+    fn close(&self) {
+        self.server.lock().take();
+    }
 }
 
-fn code_name(code: i16) -> &'static str {
-    ErrorCode::from(code).name()
+/// The access log of a gateway: a line of JSON for each connection that has ended.
+///
+/// Args:
+///     gateway: the gateway.
+///     path: the file to append to; ``-`` for standard error.
+///
+/// Raises:
+///     ConfigError: the file cannot be opened.
+#[pyclass(frozen, module = "ottla._core")]
+pub(crate) struct GatewayAccessLog(AccessLog);
+
+#[pymethods]
+impl GatewayAccessLog {
+    #[new]
+    fn new(py: Python<'_>, gateway: &Gateway, path: PathBuf) -> PyResult<Self> {
+        let core = Arc::clone(gateway.open()?);
+        let opened = py.detach(|| AccessLog::open(&core, &path));
+        let opened = opened
+            .map_err(|error| errors::config(py, format!("--access-log: {}: {error}", path.display())))?;
+        Ok(Self(opened))
+    }
+
+    /// Let the connections that have ended be written, without waiting for it.
+    ///
+    /// Those that cannot be written are counted; the first failure of several is a warning.
+    fn write(&self) {
+        self.0.write();
+    }
+
+    /// Write the connections that have ended, and wait for it at most this many seconds.
+    ///
+    /// Return whether it is done.
+    fn flush(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<bool> {
+        let timeout = seconds(timeout, LOG_TIMEOUT)?;
+        Ok(py.detach(|| self.0.flush(timeout)))
+    }
+
+    /// Open the file again, as after another program has renamed it.
+    fn reopen(&self, py: Python<'_>) -> PyResult<()> {
+        let reopened = py.detach(|| self.0.reopen());
+        reopened.map_err(|error| errors::config(py, format!("--access-log: {error}")))
+    }
 }
 
-fn event_dict<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    let time = event.time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    dict.set_item("number", event.number)?;
-    dict.set_item("time", time.as_secs_f64())?;
-    dict.set_item("kind", event.kind.name())?;
-    dict.set_item("count", event.count)?;
-    dict.set_item("broker", event.broker)?;
-    dict.set_item("name", event.name.as_deref())?;
-    dict.set_item("client_id", event.client_id.as_deref())?;
-    dict.set_item("peer", event.peer.map(|peer| peer.to_string()))?;
-    dict.set_item("detail", event.detail.as_deref())?;
-    Ok(dict)
+fn ip(py: Python<'_>, what: &str, host: &str) -> PyResult<IpAddr> {
+    host.parse().map_err(|_| {
+        errors::config(py, format!("{what}: {host:?} is not an IP address, such as 127.0.0.1 or 0.0.0.0"))
+    })
 }

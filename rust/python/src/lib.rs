@@ -16,6 +16,7 @@ mod convert;
 mod dead_letters;
 mod doctor;
 mod error_codes;
+mod faults;
 mod gateway;
 mod logging;
 mod mock;
@@ -82,6 +83,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<client::events::Events>()?;
     module.add_class::<logging::LogEvents>()?;
     module.add_class::<gateway::Gateway>()?;
+    module.add_class::<gateway::GatewayAccessLog>()?;
+    module.add_class::<gateway::GatewayStatus>()?;
     module.add_class::<mock::MockCluster>()?;
     module.add_class::<convert::offsets::OffsetAndTimestamp>()?;
     module.add_class::<producer::arrow_array::Array>()?;

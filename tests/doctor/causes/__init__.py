@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.doctor.causes.cause import Cause
 from tests.doctor.causes.clusters import CLUSTERS
+from tests.doctor.causes.gateways import GATEWAYS
 from tests.doctor.causes.more_clusters import MORE_CLUSTERS
 from tests.doctor.causes.more_networks import MORE_NETWORKS
 from tests.doctor.causes.more_ports import MORE_PORTS
@@ -19,6 +20,7 @@ CAUSES: dict[str, Cause] = {
     **CLUSTERS,
     **PORTS,
     **PROXIES,
+    **GATEWAYS,
     **NETWORKS,
     **SECURITY,
     **STATES,

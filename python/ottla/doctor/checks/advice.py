@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from ottla._internal.text import listed
+from ottla.doctor.checks.gateways import has_gateway
 from ottla.doctor.cluster_facts import Broker, LogDir
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
@@ -33,6 +34,19 @@ def _bootstrap_servers(facts: Facts) -> Iterator[Finding]:
     # A name with several addresses stands for several servers.
     if len(facts.bootstrap) != 1 or len(facts.bootstrap[0].addresses) > 1 or len(working) < 2:
         return
+    name = facts.bootstrap[0].name
+    if has_gateway(facts):
+        # The other ports are on the same host, and closed when the gateway is down.
+        yield Finding(
+            "note",
+            "TCP",
+            "one_bootstrap_server",
+            f"{name} is the only bootstrap server: while this gateway is down, no client can "
+            "start, even if all brokers are running",
+            "run another gateway, and list the bootstrap addresses of both, or let a load balancer "
+            "choose between them",
+        )
+        return
     # With spaces, which the key allows, so that the line can be wrapped.
     servers = ", ".join(list(dict.fromkeys(broker.endpoint.name for broker in working))[:3])
     if "," not in servers:
@@ -41,7 +55,7 @@ def _bootstrap_servers(facts: Facts) -> Iterator[Finding]:
         "note",
         "TCP",
         "one_bootstrap_server",
-        f"{facts.bootstrap[0].name} is the only bootstrap server: while it is down, no client can "
+        f"{name} is the only bootstrap server: while it is down, no client can "
         "start, even if the other brokers are running",
         f"list two or three: bootstrap.servers={servers}",
     )
@@ -53,7 +67,17 @@ def _addresses(facts: Facts) -> Iterator[Finding]:
         for broker in facts.brokers
         if _is_numeric(broker.endpoint.host) and not _is_unspecified(broker.endpoint.host)
     ]
-    if numeric:
+    if numeric and has_gateway(facts):
+        yield Finding(
+            "note",
+            "Advertised",
+            "numeric_addresses",
+            "the gateway is known by an IP address: all clients have to be reconfigured when it "
+            "gets another one, and TLS certificates are rarely issued for IP addresses",
+            "let it advertise a host name (--advertise)",
+            tuple(broker.id for broker in numeric),
+        )
+    elif numeric:
         yield Finding(
             "note",
             "Advertised",

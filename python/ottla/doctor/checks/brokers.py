@@ -9,8 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from ottla._internal.text import listed
 from ottla.doctor.certainty import certainty_of
 from ottla.doctor.checks.addresses import advertised, ids_of, kind_of
+from ottla.doctor.checks.gateways import has_gateway, unreachable_behind_gateway
 from ottla.doctor.checks.identity import judge_identity, judge_unspecified
 from ottla.doctor.checks.large_requests import judge_large_requests
 from ottla.doctor.checks.liveness import is_alive
@@ -36,15 +38,7 @@ def judge_brokers(facts: Facts) -> Iterator[Finding]:
     local = [broker for broker in facts.brokers if kind_of(broker.endpoint.host) == "loopback"]
     working = [broker for broker in local if broker.endpoint.working is not None]
     if working:
-        yield Finding(
-            "note",
-            "Advertised",
-            "only_from_here",
-            f"{advertised(working)}: only clients on this machine can reach "
-            f"{_plural(working, 'this broker', 'these brokers')}",
-            "",
-            ids_of(working),
-        )
+        yield _only_from_here(facts, working)
     yield from judge_unspecified(facts)
     alike: dict[tuple[str, str, str], list[Broker]] = {}
     for broker in facts.brokers:
@@ -63,6 +57,28 @@ def judge_brokers(facts: Facts) -> Iterator[Finding]:
             for broker in brokers:
                 yield _wrong_port(facts, broker)
     yield from judge_large_requests(facts)
+
+
+def _only_from_here(facts: Facts, brokers: list[Broker]) -> Finding:
+    subject, fix = _plural(brokers, "this broker", "these brokers"), ""
+    if has_gateway(facts):
+        subject = "the brokers through this gateway"
+        fix = "for others, let it listen at and advertise another address (--listen, --advertise)"
+    return Finding(
+        "note",
+        "Advertised",
+        "only_from_here",
+        f"{_addresses(facts, brokers)}: only clients on this machine can reach {subject}",
+        fix,
+        ids_of(brokers),
+    )
+
+
+def _addresses(facts: Facts, brokers: list[Broker]) -> str:
+    """Return a clause about the brokers' addresses, which a gateway may have in their place."""
+    if not has_gateway(facts):
+        return advertised(brokers)
+    return listed([f"broker {broker.id} is at {broker.endpoint.name}" for broker in brokers])
 
 
 def _failure(endpoint: Endpoint) -> tuple[str, str]:
@@ -230,6 +246,8 @@ def _wrong_port(facts: Facts, broker: Broker) -> Finding:
             step,
             message="the connection is closed at the request, or in the middle of its response",
         )
+    if step.check == "ApiVersions" and step.reason == "closed" and has_gateway(facts):
+        return unreachable_behind_gateway(broker)
     subject = f"broker {broker.id} at its advertised address {broker.endpoint.name}"
     found = port_finding(
         subject,

@@ -45,9 +45,18 @@ impl Failure {
 }
 
 fn main() -> ExitCode {
-    let matches = match options::command() {
-        Ok(command) => command.get_matches(),
+    let parsed = match options::command() {
+        Ok(command) => command.try_get_matches(),
         Err(why) => return end(Messages::default(), Err(Failure::other(why))),
+    };
+    let matches = match parsed {
+        Ok(matches) => matches,
+        Err(error) if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
+            messages::print_argument_error(&error.to_string());
+            return ExitCode::from(USAGE);
+        }
+        // The help and the version are no errors, and have the exit code 0.
+        Err(error) => error.exit(),
     };
     let messages = Messages { as_json: matches.get_flag("json") };
     end(messages, serve(&matches, messages))

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ottla_client::EventText;
-use serde_json::json;
+use ottla_gateway::monitoring::Json;
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
@@ -37,7 +37,7 @@ impl Messages {
     /// Prints why the program ends.
     pub(crate) fn say_error(self, message: &str) {
         let line = match self.as_json {
-            true => document("error", message),
+            true => document("error", None, message),
             false => format!("ottla-gateway: {message}"),
         };
         // Nobody reads it.
@@ -45,12 +45,28 @@ impl Messages {
     }
 }
 
-fn document(severity: &str, message: &str) -> String {
-    json!({
-        "severity": severity, "name": null, "code": null, "message": message, "cause": null, "remedy": null,
-        "maybe_done": false, "retriable": false, "item": null,
-    })
-    .to_string()
+/// Prints as JSON that the arguments are wrong: `text` is what clap says of it.
+pub(crate) fn print_argument_error(text: &str) {
+    // The usage follows after an empty line.
+    let message = text.split("\n\n").next().unwrap_or_default();
+    let message = message.strip_prefix("error: ").unwrap_or(message).trim_end();
+    // Nobody reads it.
+    _ = writeln!(io::stderr(), "{}", document("error", Some("ArgumentError"), message));
+}
+
+fn document(severity: &str, name: Option<&str>, message: &str) -> String {
+    let fields = [
+        ("severity", severity.into()),
+        ("name", name.into()),
+        ("code", Json::Null),
+        ("message", message.into()),
+        ("cause", Json::Null),
+        ("remedy", Json::Null),
+        ("maybe_done", Json::Bool(false)),
+        ("retriable", Json::Bool(false)),
+        ("item", Json::Null),
+    ];
+    Json::object(fields).line()
 }
 
 impl<S, N> FormatEvent<S, N> for Messages
@@ -72,7 +88,7 @@ where
                 Level::WARN => "warning",
                 _ => "info",
             };
-            return writeln!(writer, "{}", document(severity, &text));
+            return writeln!(writer, "{}", document(severity, None, &text));
         }
         SystemTime.format_time(&mut writer)?;
         writeln!(writer, " {level} {target}: {text}")

@@ -14,6 +14,8 @@ const OPTIONS: &str = include_str!("options.json");
 pub(crate) fn command() -> Result<Command, String> {
     let table: Value = serde_json::from_str(OPTIONS).map_err(|error| format!("options.json: {error}"))?;
     let mut command = Command::new("ottla-gateway")
+        // As in the Python command, the last one counts.
+        .args_override_self(true)
         .version(env!("CARGO_PKG_VERSION"))
         .about(text(&table, "description").unwrap_or_default());
     for option in items(&table, "options") {
@@ -52,7 +54,6 @@ fn arg(option: &Value, table: &Value) -> Option<Arg> {
     Some(arg.action(match text(option, "kind")?.as_str() {
         "flag" => ArgAction::SetTrue,
         "list" => ArgAction::Append,
-        // As in the Python command, the last one counts.
         _ => ArgAction::Set,
     }))
 }

@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use ottla_client::Config;
 use ottla_client::config::Value;
 use ottla_gateway::addresses::Routing;
-use ottla_gateway::{AccessRules, GatewayConfig, Limits, NameRule, SaslConfig, TlsConfig};
+use ottla_gateway::{AccessRules, GatewayConfig, Limits, RuleOptions, SaslConfig, TlsConfig};
 use tracing::level_filters::LevelFilter;
 
 use crate::cluster::ClusterOptions;
@@ -25,6 +25,12 @@ const PORT_COUNT: u16 = 100;
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) gateway: GatewayConfig,
+    /// Where the configuration of the cluster comes from, for a reload.
+    pub(crate) cluster: ClusterOptions,
+    /// Where the status is served.
+    pub(crate) status: Option<SocketAddr>,
+    /// The file of the access log.
+    pub(crate) access_log: Option<PathBuf>,
     /// How long requests in flight may take when the program ends.
     pub(crate) drain: Duration,
     /// After which time the program ends by itself.
@@ -40,8 +46,12 @@ impl Settings {
         let options = Options(matches);
         let drain = options.parsed("drain", |text| parsing::seconds(text, 0.0))?;
         let count = |text: &str| parsing::count(text, "threads");
+        let cluster = ClusterOptions::new(matches)?;
         Ok(Self {
-            gateway: options.gateway()?,
+            gateway: options.gateway(cluster.read()?)?,
+            cluster,
+            status: options.parsed("status", parsing::address)?,
+            access_log: options.path("access_log"),
             drain: drain.unwrap_or_default(),
             end_after: options.parsed("seconds", |text| parsing::seconds(text, 0.0))?,
             as_json: matches.get_flag("json"),
@@ -75,8 +85,7 @@ impl Options<'_> {
         value(self.0, name).map(PathBuf::from)
     }
 
-    fn gateway(&self) -> Result<GatewayConfig, Failure> {
-        let cluster = ClusterOptions::new(self.0)?.read()?;
+    fn gateway(&self, cluster: Config) -> Result<GatewayConfig, Failure> {
         let listen = self.parsed("listen", parsing::address)?;
         let listen = listen.ok_or_else(|| Failure::usage("--listen: expected an address"))?;
         let routing = self.routing(listen)?;
@@ -91,7 +100,37 @@ impl Options<'_> {
             None => listen.ip().to_string(),
         };
         let (tls, sasl, limits, rules) = (self.tls()?, self.sasl()?, self.limits()?, self.rules()?);
-        Ok(GatewayConfig { listen, advertised_host, routing, cluster, tls, sasl, rules, limits })
+        let allow_faults = self.allows_faults()?;
+        Ok(GatewayConfig {
+            listen,
+            advertised_host,
+            routing,
+            cluster,
+            tls,
+            sasl,
+            rules,
+            limits,
+            allow_faults,
+        })
+    }
+
+    /// Whether faults may be injected, after checking who may do it.
+    fn allows_faults(&self) -> Result<bool, Failure> {
+        let is_remote = self.0.get_flag("allow_remote_faults");
+        if !is_remote && !self.0.get_flag("allow_faults") {
+            return Ok(false);
+        }
+        let option = if is_remote { "--allow-remote-faults" } else { "--allow-faults" };
+        match self.parsed("status", parsing::address)? {
+            None => Err(Failure::usage(format!(
+                "{option}: faults are injected over HTTP: give the address with --status, such as --status 127.0.0.1:9464"
+            ))),
+            Some(status) if !is_remote && !status.ip().is_loopback() => Err(Failure::usage(format!(
+                "--allow-faults: other machines reach --status {}, and could inject faults: use 127.0.0.1, or say --allow-remote-faults",
+                status.ip()
+            ))),
+            Some(_) => Ok(true),
+        }
     }
 
     fn routing(&self, listen: SocketAddr) -> Result<Routing, Failure> {
@@ -164,19 +203,16 @@ impl Options<'_> {
 
     fn rules(&self) -> Result<AccessRules, Failure> {
         let list = |name| self.0.get_many::<String>(name).unwrap_or_default().cloned().collect::<Vec<_>>();
-        let names = |allowed, denied| NameRule::new(&list(allowed), &list(denied)).map_err(Failure::usage);
-        let mut rules = AccessRules::default();
-        if self.0.get_flag("read_only") {
-            rules = rules.read_only();
-        }
-        if self.0.get_flag("no_admin") {
-            rules = rules.no_admin();
-        }
-        for api in list("deny_api") {
-            rules = rules.deny_api(&api).map_err(Failure::usage)?;
-        }
-        let topics = names("allow_topics", "deny_topics")?;
-        Ok(rules.with_topics(topics).with_groups(names("allow_groups", "deny_groups")?))
+        let options = RuleOptions {
+            read_only: self.0.get_flag("read_only"),
+            no_admin: self.0.get_flag("no_admin"),
+            deny_apis: list("deny_api"),
+            allow_topics: list("allow_topics"),
+            deny_topics: list("deny_topics"),
+            allow_groups: list("allow_groups"),
+            deny_groups: list("deny_groups"),
+        };
+        AccessRules::try_from(options).map_err(Failure::usage)
     }
 
     fn limits(&self) -> Result<Limits, Failure> {

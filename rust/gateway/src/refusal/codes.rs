@@ -12,6 +12,10 @@ pub(crate) enum Named<'a> {
     Cluster,
     /// A topic, or one of its partitions.
     Topic(&'a str, Option<i32>),
+    /// All topics: the request names none.
+    AllTopics,
+    /// A topic that the request creates besides what it is for.
+    CreatedTopic(&'a str),
     /// A topic of which only the id is known, or one of its partitions.
     TopicId(Uuid, Option<i32>),
     /// A group of any kind.
@@ -23,8 +27,8 @@ pub(crate) enum Named<'a> {
 }
 
 /// The types of resources with configurations of their own, as in Kafka's ConfigResource.
-const RESOURCE_TOPIC: i8 = 2;
-const RESOURCE_GROUP: i8 = 32;
+pub(crate) const RESOURCE_TOPIC: i8 = 2;
+pub(crate) const RESOURCE_GROUP: i8 = 32;
 
 /// Gives an error code to what a request names.
 pub(crate) struct Codes<'a> {
@@ -44,12 +48,13 @@ impl<'a> Codes<'a> {
         self.any.get()
     }
 
-    /// The message for humans.
+    /// The message for humans, once something is refused.
     pub(super) fn message(&self) -> Option<String> {
-        Some(self.message.to_owned())
+        self.any().then(|| self.message.to_owned())
     }
 
-    fn given(&self, named: Named<'_>) -> Option<i16> {
+    /// The code of something that is refused.
+    pub(super) fn refused(&self, named: Named<'_>) -> Option<i16> {
         let code = (self.of)(named)?;
         self.any.set(true);
         Some(code.code())
@@ -57,14 +62,14 @@ impl<'a> Codes<'a> {
 
     /// The code of the first that is refused, or that nothing was done.
     pub(super) fn first<'n>(&self, named: impl IntoIterator<Item = Named<'n>>) -> i16 {
-        let refused = named.into_iter().find_map(|named| self.given(named));
+        let refused = named.into_iter().find_map(|named| self.refused(named));
         refused.unwrap_or(ErrorCode::OperationNotAttempted.code())
     }
 
     /// The code of a partition of a request that clients repeat when a leader has moved: it says so if nothing speaks
     /// against the partition, since then nothing was done and the client must not give up.
     pub(super) fn repeated(&self, topic: &str, partition: i32) -> i16 {
-        let code = self.given(Named::Topic(topic, Some(partition)));
+        let code = self.refused(Named::Topic(topic, Some(partition)));
         code.unwrap_or(ErrorCode::NotLeaderOrFollower.code())
     }
 
@@ -72,7 +77,7 @@ impl<'a> Codes<'a> {
     pub(super) fn repeated_by_id(&self, topic: &str, id: Uuid, partition: i32) -> i16 {
         match topic {
             "" => {
-                let code = self.given(Named::TopicId(id, Some(partition)));
+                let code = self.refused(Named::TopicId(id, Some(partition)));
                 code.unwrap_or(ErrorCode::NotLeaderOrFollower.code())
             }
             topic => self.repeated(topic, partition),

@@ -1,10 +1,12 @@
 //! Refusals of what concerns consumer groups of both protocols, and groups of Kafka Streams.
 
-use super::{Named, each, refusals};
+use super::{Codes, Named, each, refusals};
 
 /// The topics of committed offsets, each partition with a code.
 macro_rules! committed {
-    ($codes:ident, $group:expr, $topics:expr, $topic_type:ident, $partition_type:ident) => {
+    ($codes:ident, $group:expr, $topics:expr, $topic_type:ident, $partition_type:ident) => {{
+        // Also if no partition follows.
+        _ = $codes.group($group);
         each($topics, |topic| $topic_type {
             partitions: each(topic.partitions, |partition| $partition_type {
                 partition_index: partition.partition_index,
@@ -18,7 +20,7 @@ macro_rules! committed {
             topic_id: topic.topic_id,
             ..Default::default()
         })
-    };
+    }};
 }
 pub(super) use committed;
 
@@ -39,6 +41,12 @@ fn coordinated(kind: i8, key: &str) -> Named<'_> {
         // The key of the coordinator of a share partition begins with its group.
         _ => Named::Group(key.split(':').next().filter(|_| kind > KEY_TRANSACTION).unwrap_or(key)),
     }
+}
+
+/// The code of a group with its offsets: none if nothing speaks against it, and its partitions have codes.
+fn of_group(codes: &Codes<'_>, group: &str, is_empty: bool) -> i16 {
+    let refused = codes.refused(Named::Group(group));
+    refused.unwrap_or_else(|| if is_empty { codes.group(group) } else { 0 })
 }
 
 /// The first version of FindCoordinator with several keys.
@@ -97,8 +105,9 @@ refusals! {
             error_code: codes.first([Named::Group(&r.group_id)].into_iter().chain(
                 r.topology.iter().flat_map(|topology| &topology.subtopologies).flat_map(|part| {
                     let sources = part.source_topics.iter().chain(&part.repartition_sink_topics);
-                    let infos = part.repartition_source_topics.iter().chain(&part.state_changelog_topics);
-                    sources.chain(infos.map(|info| &info.name)).map(|topic| Named::Topic(topic, None))
+                    let created = part.repartition_source_topics.iter().chain(&part.state_changelog_topics);
+                    let sources = sources.map(|topic| Named::Topic(topic, None));
+                    sources.chain(created.map(|info| Named::CreatedTopic(&info.name)))
                 }),
             )),
             error_message: codes.message(),
@@ -154,8 +163,8 @@ refusals! {
         ..Default::default()
     };
     OffsetFetch: offset_fetch::OffsetFetchRequest, r, codes, version => OffsetFetchResponse {
-        error_code: match version < FIRST_WITH_GROUPS && r.topics.as_ref().is_none_or(Vec::is_empty) {
-            true => codes.group(&r.group_id),
+        error_code: match version < FIRST_WITH_GROUPS {
+            true => of_group(codes, &r.group_id, r.topics.as_ref().is_none_or(Vec::is_empty)),
             false => 0,
         },
         topics: each(r.topics.into_iter().flatten(), |topic| OffsetFetchResponseTopic {
@@ -171,10 +180,7 @@ refusals! {
             ..Default::default()
         }),
         groups: each(r.groups, |group| OffsetFetchResponseGroup {
-            error_code: match group.topics.as_ref().is_none_or(Vec::is_empty) {
-                true => codes.group(&group.group_id),
-                false => 0,
-            },
+            error_code: of_group(codes, &group.group_id, group.topics.as_ref().is_none_or(Vec::is_empty)),
             topics: each(group.topics.into_iter().flatten(), |topic| OffsetFetchResponseTopics {
                 partitions: each(topic.partition_indexes, |partition_index| OffsetFetchResponsePartitions {
                     partition_index,

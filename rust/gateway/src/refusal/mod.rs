@@ -20,7 +20,7 @@ use bytes::Bytes;
 use ottla_protocol::wire::{Frame, Reader};
 use ottla_protocol::{ApiKey, WireError};
 
-pub(crate) use codes::{Codes, Named};
+pub(crate) use codes::{Codes, Named, RESOURCE_GROUP, RESOURCE_TOPIC};
 
 #[cfg(test)]
 mod tests;

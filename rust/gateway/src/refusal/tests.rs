@@ -146,10 +146,13 @@ fn every_name_in_a_request_is_asked_for_and_refused() {
             let asked = RefCell::new(BTreeSet::new());
             let of = |named: Named<'_>| {
                 match named {
-                    Named::Topic(name, _) | Named::Group(name) | Named::TransactionalId(name) => {
+                    Named::Topic(name, _)
+                    | Named::CreatedTopic(name)
+                    | Named::Group(name)
+                    | Named::TransactionalId(name) => {
                         asked.borrow_mut().insert(name.to_owned());
                     }
-                    Named::TopicId(..) | Named::Cluster | Named::Token => {}
+                    Named::AllTopics | Named::TopicId(..) | Named::Cluster | Named::Token => {}
                 }
                 None
             };

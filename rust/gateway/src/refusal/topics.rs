@@ -56,7 +56,7 @@ refusals! {
             Some(topics) => codes.first(
                 topics.iter().map(|topic| Named::Topic(&topic.topic, None)).chain([Named::Cluster]),
             ),
-            None => codes.cluster(),
+            None => codes.first([Named::AllTopics, Named::Cluster]),
         },
         replica_election_results: each(r.topic_partitions.unwrap_or_default(), |topic| ReplicaElectionResult {
             partition_result: each(topic.partitions, |partition_id| PartitionResult {
@@ -92,7 +92,12 @@ refusals! {
     ListPartitionReassignments: list_partition_reassignments::ListPartitionReassignmentsRequest, r, codes =>
         ListPartitionReassignmentsResponse {
             error_code: codes.first(
-                r.topics.iter().flatten().map(|topic| Named::Topic(&topic.name, None)).chain([Named::Cluster]),
+                r.topics
+                    .iter()
+                    .flatten()
+                    .map(|topic| Named::Topic(&topic.name, None))
+                    .chain(r.topics.is_none().then_some(Named::AllTopics))
+                    .chain([Named::Cluster]),
             ),
             error_message: codes.message(),
             ..Default::default()

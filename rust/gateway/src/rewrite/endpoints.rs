@@ -95,14 +95,11 @@ impl Endpoints {
         let parts = Parts::split(self, end)?;
         let Some(endpoints) = parts.endpoints else { return Ok(None) };
         let mut r = Reader::new(endpoints);
-        let endpoints = Vec::<NodeEndpoint>::read(&mut r, self.context())?;
-        let translated = endpoints.into_iter().filter_map(|mut endpoint| {
-            let address = book.translate(endpoint.node_id, &endpoint.host, endpoint.port)?;
-            (endpoint.host, endpoint.port) = (address.host, i32::from(address.port));
-            Some(endpoint)
-        });
+        let mut endpoints = Vec::<NodeEndpoint>::read(&mut r, self.context())?;
+        endpoints
+            .retain_mut(|endpoint| book.replace(endpoint.node_id, &mut endpoint.host, &mut endpoint.port));
         let mut list = Writer::new();
-        translated.collect::<Vec<_>>().write(&mut list, self.context())?;
+        endpoints.write(&mut list, self.context())?;
         let mut w = Writer::new();
         let mut tags = parts.others;
         match self.form() {

@@ -50,14 +50,10 @@ fn rewrite(
     let start = position(&r);
     let flexible = (MetadataResponse::FLEXIBLE)(version);
     let context = Context { version, flexible, nullable: false, name: "MetadataResponse.brokers" };
-    let brokers = Vec::<MetadataResponseBroker>::read(&mut r, context)?;
+    let mut brokers = Vec::<MetadataResponseBroker>::read(&mut r, context)?;
     let end = position(&r);
-    let translated = brokers.into_iter().filter_map(|mut broker| {
-        let address = book.translate(broker.node_id, &broker.host, broker.port)?;
-        (broker.host, broker.port) = (address.host, i32::from(address.port));
-        Some(broker)
-    });
+    brokers.retain_mut(|broker| book.replace(broker.node_id, &mut broker.host, &mut broker.port));
     let mut w = Writer::new();
-    translated.collect::<Vec<_>>().write(&mut w, context)?;
+    brokers.write(&mut w, context)?;
     Ok(RewrittenBrokers { start, end, brokers: w.finish().to_bytes() })
 }

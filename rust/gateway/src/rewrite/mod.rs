@@ -26,6 +26,13 @@ pub(crate) trait AddressBook {
     /// The gateway's address of the broker that the cluster advertises at this host and port; `None` if it has none.
     fn translate(&mut self, broker: i32, host: &str, port: i32) -> Option<Endpoint>;
 
+    /// Replaces the host and the port of a broker by those of the gateway; `false` if it has none.
+    fn replace(&mut self, broker: i32, host: &mut String, port: &mut i32) -> bool {
+        let Some(address) = self.translate(broker, host, *port) else { return false };
+        (*host, *port) = (address.host, i32::from(address.port));
+        true
+    }
+
     /// What clients may not do; `None` without a rule.
     fn rules(&self) -> Option<&AccessRules> {
         None

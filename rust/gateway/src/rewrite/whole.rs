@@ -5,8 +5,8 @@ use ottla_protocol::header::decode_response_header;
 use ottla_protocol::messages::api_versions::ApiVersionsResponse;
 use ottla_protocol::messages::describe_cluster::DescribeClusterResponse;
 use ottla_protocol::messages::describe_quorum::DescribeQuorumResponse;
-use ottla_protocol::messages::describe_topic_partitions::DescribeTopicPartitionsResponse;
 use ottla_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};
+use ottla_protocol::messages::list_config_resources::ListConfigResourcesResponse;
 use ottla_protocol::messages::list_groups::ListGroupsResponse;
 use ottla_protocol::messages::metadata::MetadataResponse;
 use ottla_protocol::wire::{Frame, Reader};
@@ -26,20 +26,17 @@ pub(crate) fn rewrite_whole(
 ) -> Result<Frame, RewriteError> {
     let rewritten = match api {
         ApiKey::Metadata => change::<MetadataResponse>(api, version, response, |response| {
-            response.brokers.retain_mut(|broker| {
-                let address = book.translate(broker.node_id, &broker.host, broker.port);
-                let Some(address) = address else { return false };
-                (broker.host, broker.port) = (address.host, i32::from(address.port));
-                true
-            });
+            response
+                .brokers
+                .retain_mut(|broker| book.replace(broker.node_id, &mut broker.host, &mut broker.port));
             if let (Some(rules), Some(filter)) = (book.rules(), filter) {
                 rules.filter_metadata(response, filter);
             }
         }),
-        ApiKey::DescribeTopicPartitions => {
-            change::<DescribeTopicPartitionsResponse>(api, version, response, |response| {
+        ApiKey::ListConfigResources => {
+            change::<ListConfigResourcesResponse>(api, version, response, |response| {
                 if let Some(rules) = book.rules() {
-                    rules.filter_topic_partitions(response);
+                    rules.filter_resources(response);
                 }
             })
         }
@@ -53,12 +50,9 @@ pub(crate) fn rewrite_whole(
             translate_coordinators(response, version, book);
         }),
         ApiKey::DescribeCluster => change::<DescribeClusterResponse>(api, version, response, |response| {
-            response.brokers.retain_mut(|broker| {
-                let address = book.translate(broker.broker_id, &broker.host, broker.port);
-                let Some(address) = address else { return false };
-                (broker.host, broker.port) = (address.host, i32::from(address.port));
-                true
-            });
+            response
+                .brokers
+                .retain_mut(|broker| book.replace(broker.broker_id, &mut broker.host, &mut broker.port));
         }),
         _ => change::<DescribeQuorumResponse>(api, version, response, |response| {
             // Controllers are not reachable through the gateway, so that they have no address here.
@@ -103,12 +97,9 @@ fn translate_coordinator(
     if names_none {
         return;
     }
-    match book.translate(*broker, host, *port) {
-        Some(address) => (*host, *port) = (address.host, i32::from(address.port)),
-        None => {
-            (*error_code, *broker) = (ErrorCode::CoordinatorNotAvailable.code(), -1);
-            (*host, *port) = (String::new(), -1);
-        }
+    if !book.replace(*broker, host, port) {
+        (*error_code, *broker) = (ErrorCode::CoordinatorNotAvailable.code(), -1);
+        (*host, *port) = (String::new(), -1);
     }
 }
 

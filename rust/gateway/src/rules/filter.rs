@@ -1,11 +1,12 @@
 //! [`Filter`]: takes out of responses what clients must not see.
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::messages::describe_topic_partitions::DescribeTopicPartitionsResponse;
+use ottla_protocol::messages::list_config_resources::ListConfigResourcesResponse;
 use ottla_protocol::messages::list_groups::ListGroupsResponse;
 use ottla_protocol::messages::metadata::{MetadataResponse, MetadataResponseTopic};
 
 use super::AccessRules;
+use crate::refusal::{RESOURCE_GROUP, RESOURCE_TOPIC};
 
 /// What becomes of a topic or a group in a response that clients may not use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +48,13 @@ impl AccessRules {
         });
     }
 
-    /// Filters the topics of DescribeTopicPartitions.
-    pub(crate) fn filter_topic_partitions(&self, response: &mut DescribeTopicPartitionsResponse) {
-        response.topics.retain(|topic| topic.name.as_ref().is_none_or(|name| self.topics.allows(name)));
+    /// Filters the topics and groups of ListConfigResources.
+    pub(crate) fn filter_resources(&self, response: &mut ListConfigResourcesResponse) {
+        response.config_resources.retain(|resource| match resource.resource_type {
+            RESOURCE_TOPIC => self.topics.allows(&resource.resource_name),
+            RESOURCE_GROUP => self.groups.allows(&resource.resource_name),
+            _ => true,
+        });
     }
 
     /// Filters the groups of ListGroups.

@@ -1,5 +1,6 @@
 //! [`AccessRules`]: which requests the gateway does not pass on, and what it takes out of responses. No I/O.
 //!
+//! - `options.rs`: rules as users state them.
 //! - `classes.rs`: which APIs change what. `names.rs`: topics and groups by patterns.
 //! - `topic_ids.rs`: topics that requests name by their ids. `filter.rs`: what responses do not show.
 //!
@@ -10,6 +11,7 @@
 mod classes;
 mod filter;
 mod names;
+mod options;
 mod topic_ids;
 
 use std::collections::BTreeSet;
@@ -17,21 +19,29 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_protocol::header::{self, RequestHeader};
-use ottla_protocol::messages::describe_topic_partitions::DescribeTopicPartitionsRequest;
-use ottla_protocol::messages::metadata::MetadataRequest;
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
+use ottla_protocol::messages::produce::ProduceRequest;
 use ottla_protocol::wire::{Reader, Uuid};
-use ottla_protocol::{ApiKey, ErrorCode, Message};
+use ottla_protocol::{ApiKey, ErrorCode, Message, WireError};
 
 pub(crate) use filter::Filter;
-pub use names::NameRule;
+use names::NameRule;
+pub use options::RuleOptions;
 
 use crate::refusal::{self, Codes, Named};
 use crate::rewrite::supported_versions;
 use crate::stream::{RequestHead, Violation};
 use topic_ids::TopicIds;
 
-/// The longest request that is read whole, to be judged or changed.
-const GATHERED_MAX: usize = 16 * 1024 * 1024;
+/// The first version of Produce that names topics by their ids.
+const FIRST_PRODUCE_WITH_IDS: i16 = 13;
+/// The longest request that is read whole, to be judged or changed: what it becomes in memory is some hundred times as
+/// long at worst.
+const GATHERED_MAX: usize = 1024 * 1024;
+/// The longest request with records that is read whole.
+const RECORDS_MAX: usize = 16 * 1024 * 1024;
+/// The partitions in a request with records. Producers send one batch for each partition of which a broker leads.
+const PARTITIONS_MAX: usize = 20_000;
 /// The first version of Metadata that says whether it may create topics.
 const FIRST_WITH_CREATION: i16 = 4;
 /// The first version of Metadata that asks for topics by their ids.
@@ -41,7 +51,7 @@ const NEEDED: [ApiKey; 4] =
     [ApiKey::ApiVersions, ApiKey::Metadata, ApiKey::SaslHandshake, ApiKey::SaslAuthenticate];
 /// The last versions that name topics, of APIs whose later ones have ids.
 const LAST_WITH_NAMES: [(ApiKey, i16); 6] = [
-    (ApiKey::Produce, 12),
+    (ApiKey::Produce, FIRST_PRODUCE_WITH_IDS - 1),
     (ApiKey::Fetch, 12),
     (ApiKey::OffsetCommit, 9),
     (ApiKey::OffsetFetch, 9),
@@ -56,6 +66,31 @@ const OF_BROKERS: [ApiKey; 6] = [
     ApiKey::ReadShareGroupStateSummary,
     ApiKey::WriteShareGroupState,
     ApiKey::DeleteShareGroupState,
+];
+/// The APIs whose requests name neither topics nor groups, and whose responses show none.
+const NAMES_NOTHING: [ApiKey; 22] = [
+    ApiKey::AddRaftVoter,
+    ApiKey::AlterClientQuotas,
+    ApiKey::AlterUserScramCredentials,
+    ApiKey::CreateAcls,
+    ApiKey::CreateDelegationToken,
+    ApiKey::DeleteAcls,
+    ApiKey::DescribeAcls,
+    ApiKey::DescribeClientQuotas,
+    ApiKey::DescribeCluster,
+    ApiKey::DescribeDelegationToken,
+    ApiKey::DescribeQuorum,
+    ApiKey::DescribeTransactions,
+    ApiKey::DescribeUserScramCredentials,
+    ApiKey::EndTxn,
+    ApiKey::ExpireDelegationToken,
+    ApiKey::InitProducerId,
+    ApiKey::ListTransactions,
+    ApiKey::RemoveRaftVoter,
+    ApiKey::RenewDelegationToken,
+    ApiKey::UnregisterBroker,
+    ApiKey::UnregisterController,
+    ApiKey::UpdateFeatures,
 ];
 /// What responses say about a refusal.
 const MESSAGE: &str = "the gateway does not allow this";
@@ -88,16 +123,18 @@ impl AccessRules {
     /// Denies all that changes the cluster, except what consumers do: memberships of groups, offsets of groups, and
     /// acknowledgements of share groups.
     #[must_use]
-    pub fn read_only(mut self) -> Self {
+    fn read_only(mut self) -> Self {
         self.denied.extend(classes::ADMINISTRATION.iter().chain(classes::WRITING));
         self.creates_no_topics = true;
         self
     }
 
-    /// Denies what administers the cluster: topics, configurations, access, quotas, users, groups, brokers.
+    /// Denies what administers the cluster: topics, configurations, access, quotas, users, groups, brokers. Nothing else
+    /// creates topics either.
     #[must_use]
-    pub fn no_admin(mut self) -> Self {
+    fn no_admin(mut self) -> Self {
         self.denied.extend(classes::ADMINISTRATION);
+        self.creates_no_topics = true;
         self
     }
 
@@ -105,7 +142,7 @@ impl AccessRules {
     ///
     /// # Errors
     /// A message if there is no such API, or clients cannot do without it.
-    pub fn deny_api(mut self, name: &str) -> Result<Self, String> {
+    fn deny_api(mut self, name: &str) -> Result<Self, String> {
         let api = ApiKey::ALL.iter().find(|api| api.name().eq_ignore_ascii_case(name));
         let api =
             api.ok_or_else(|| format!("there is no API {name:?}: expected a name such as DeleteTopics"))?;
@@ -118,14 +155,14 @@ impl AccessRules {
 
     /// Limits the topics that clients may use.
     #[must_use]
-    pub fn with_topics(mut self, topics: NameRule) -> Self {
+    fn with_topics(mut self, topics: NameRule) -> Self {
         self.topics = topics;
         self
     }
 
     /// Limits the groups that clients may use, of every kind.
     #[must_use]
-    pub fn with_groups(mut self, groups: NameRule) -> Self {
+    fn with_groups(mut self, groups: NameRule) -> Self {
         self.groups = groups;
         self
     }
@@ -151,7 +188,8 @@ impl AccessRules {
 
     /// Whether the API's requests must be decoded if these are to pass.
     fn is_judged(&self, api: ApiKey) -> bool {
-        self.limits_names() && refusal::is_known(api)
+        let creates_topics = self.creates_no_topics && api == ApiKey::StreamsGroupHeartbeat;
+        creates_topics || (self.limits_names() && refusal::is_known(api) && !NAMES_NOTHING.contains(&api))
     }
 
     /// Whether requests for metadata are changed.
@@ -162,7 +200,11 @@ impl AccessRules {
     /// The versions of an API that are offered of those that the gateway supports; `None` if it is not.
     pub(crate) fn limit(&self, api: ApiKey, (min, max): (i16, i16)) -> Option<(i16, i16)> {
         let is_refused = self.denied.contains(&api);
-        if (is_refused && !refusal::is_known(api)) || (self.limits_names() && OF_BROKERS.contains(&api)) {
+        if (is_refused && !refusal::is_known(api))
+            || (self.limits_names() && OF_BROKERS.contains(&api))
+            // Its cursor names the next topic, whichever that is. Clients ask for the metadata instead.
+            || (self.limits_topics() && api == ApiKey::DescribeTopicPartitions)
+        {
             return None;
         }
         let (mut min, mut max) = (min, max);
@@ -199,19 +241,24 @@ impl AccessRules {
             return Err(Violation::Denied(api.name()));
         }
         if !head.is_whole {
-            return Ok(RuleRuling::Gather(GATHERED_MAX));
+            return Ok(RuleRuling::Gather(if api == ApiKey::Produce { RECORDS_MAX } else { GATHERED_MAX }));
         }
         let body = Bytes::copy_from_slice(head.body);
         let malformed = |_| Violation::MalformedRequest(api.name());
         if is_changed {
             return self.judge_metadata(head, body).map_err(malformed);
         }
+        if api == ApiKey::Produce
+            && partitions(body.clone(), head.version).map_err(malformed)? > PARTITIONS_MAX
+        {
+            return Err(Violation::Denied("Produce with so many partitions"));
+        }
         let of = |named: Named<'_>| self.code(named, is_refused);
         let codes = Codes::new(&of, MESSAGE);
         let refused = refusal::refuse(api, head.version, head.correlation_id, body.clone(), &codes);
         let frame = refused.ok_or(Violation::Denied(api.name()))?.map_err(malformed)?;
         if !codes.any() && !is_refused {
-            return self.filter_of(api, head.version, body).map(RuleRuling::Pass).map_err(malformed);
+            return Ok(RuleRuling::Pass(self.filter_of(api)));
         }
         match head.expects_response {
             true => Ok(RuleRuling::Answer(frame.to_bytes())),
@@ -224,6 +271,8 @@ impl AccessRules {
         let is_allowed = !is_refused
             && match named {
                 Named::Topic(name, _) => self.topics.allows(name),
+                Named::CreatedTopic(name) => !self.creates_no_topics && self.topics.allows(name),
+                Named::AllTopics => !self.limits_topics(),
                 Named::TopicId(id, _) if self.limits_topics() => match self.ids.is_allowed(id) {
                     Some(is_allowed) => is_allowed,
                     // The client asks for the metadata then, by which the gateway learns it.
@@ -233,48 +282,36 @@ impl AccessRules {
                 Named::TopicId(..) | Named::Cluster | Named::TransactionalId(_) | Named::Token => true,
             };
         let code = match named {
-            Named::Topic(..) | Named::TopicId(..) => ErrorCode::TopicAuthorizationFailed,
+            Named::Topic(..) | Named::TopicId(..) | Named::CreatedTopic(_) => {
+                ErrorCode::TopicAuthorizationFailed
+            }
             Named::Group(_) => ErrorCode::GroupAuthorizationFailed,
             Named::TransactionalId(_) => ErrorCode::TransactionalIdAuthorizationFailed,
-            Named::Cluster => ErrorCode::ClusterAuthorizationFailed,
+            Named::Cluster | Named::AllTopics => ErrorCode::ClusterAuthorizationFailed,
             Named::Token => ErrorCode::DelegationTokenAuthorizationFailed,
         };
         (!is_allowed).then_some(code)
     }
 
     /// How the response to a request that passes is filtered.
-    fn filter_of(
-        &self,
-        api: ApiKey,
-        version: i16,
-        body: Bytes,
-    ) -> Result<Option<Filter>, ottla_protocol::WireError> {
+    fn filter_of(&self, api: ApiKey) -> Option<Filter> {
         let shows_all = match api {
             ApiKey::ListGroups => !self.groups.is_empty(),
-            ApiKey::DescribeTopicPartitions if self.limits_topics() => {
-                DescribeTopicPartitionsRequest::decode(&mut Reader::new(body), version)?.topics.is_empty()
-            }
+            ApiKey::ListConfigResources => true,
             _ => false,
         };
-        Ok(shows_all.then_some(Filter::LeaveOut))
+        shows_all.then_some(Filter::LeaveOut)
     }
 
     /// Decides about a request for metadata, which must not create a topic that clients may not use.
-    fn judge_metadata(
-        &self,
-        head: &RequestHead<'_>,
-        body: Bytes,
-    ) -> Result<RuleRuling, ottla_protocol::WireError> {
+    fn judge_metadata(&self, head: &RequestHead<'_>, body: Bytes) -> Result<RuleRuling, WireError> {
         let mut request = MetadataRequest::decode(&mut Reader::new(body), head.version)?;
         let topics = request.topics.as_deref();
         let filter = match topics {
             _ if !self.limits_topics() => None,
             None => Some(Filter::LeaveOut),
-            Some(topics)
-                if head.version >= FIRST_BY_ID && topics.iter().any(|topic| topic.name.is_none()) =>
-            {
-                Some(Filter::ById)
-            }
+            // As soon as one has an id, brokers look at nothing else.
+            Some(topics) if head.version >= FIRST_BY_ID && topics.iter().any(has_id) => Some(Filter::ById),
             Some(_) => Some(Filter::ByName),
         };
         let mut names = topics.into_iter().flatten().filter_map(|topic| topic.name.as_deref());
@@ -293,6 +330,36 @@ impl AccessRules {
         let frame = header::request_frame(&header, header_version, &request)?;
         Ok(RuleRuling::Replace(frame.to_bytes(), filter))
     }
+}
+
+/// Whether a request for metadata asks for a topic by its id.
+fn has_id(topic: &MetadataRequestTopic) -> bool {
+    topic.name.is_none() || !topic.topic_id.is_zero()
+}
+
+/// The partitions in the body of Produce, which are counted before they are decoded: each takes far more memory then.
+fn partitions(body: Bytes, version: i16) -> Result<usize, WireError> {
+    let flexible = (ProduceRequest::FLEXIBLE)(version);
+    let mut r = Reader::new(body);
+    r.string(flexible)?;
+    r.i16()?;
+    r.i32()?;
+    let mut partitions = 0;
+    let tags = |r: &mut Reader| if flexible { r.tagged(|_, _| Ok(false)) } else { Ok(()) };
+    for _ in 0..r.count(flexible, 1)?.unwrap_or_default() {
+        match version < FIRST_PRODUCE_WITH_IDS {
+            true => drop(r.string(flexible)?),
+            false => drop(r.uuid()?),
+        }
+        for _ in 0..r.count(flexible, 1)?.unwrap_or_default() {
+            r.i32()?;
+            r.bytes(flexible)?;
+            tags(&mut r)?;
+            partitions += 1;
+        }
+        tags(&mut r)?;
+    }
+    Ok(partitions)
 }
 
 #[cfg(test)]

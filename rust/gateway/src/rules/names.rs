@@ -1,10 +1,10 @@
 //! [`NameRule`]: which topics or groups clients may use, by patterns.
 
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 
 /// Which names are allowed: those that match a pattern of the first list, if it has any, and none of the second.
 #[derive(Debug, Clone, Default)]
-pub struct NameRule {
+pub(super) struct NameRule {
     allowed: Option<RegexSet>,
     denied: Option<RegexSet>,
 }
@@ -14,7 +14,7 @@ impl NameRule {
     ///
     /// # Errors
     /// A message if a pattern is no regular expression.
-    pub fn new(allowed: &[String], denied: &[String]) -> Result<Self, String> {
+    pub(super) fn new(allowed: &[String], denied: &[String]) -> Result<Self, String> {
         Ok(Self { allowed: set_of(allowed)?, denied: set_of(denied)? })
     }
 
@@ -34,11 +34,15 @@ fn set_of(patterns: &[String]) -> Result<Option<RegexSet>, String> {
     if patterns.is_empty() {
         return Ok(None);
     }
+    let mut whole = Vec::new();
     for pattern in patterns {
-        // By itself, so that no pattern can close the group around it.
-        regex::Regex::new(pattern).map_err(|error| format!("{pattern:?} is no pattern of names: {error}"))?;
+        let anchored = format!("^(?:{pattern})$");
+        // By itself, too, so that no pattern can close the group around it.
+        for text in [pattern, &anchored] {
+            Regex::new(text).map_err(|error| format!("{pattern:?} is no pattern of whole names: {error}"))?;
+        }
+        whole.push(anchored);
     }
-    let whole = patterns.iter().map(|pattern| format!("^(?:{pattern})$"));
     RegexSet::new(whole).map(Some).map_err(|error| format!("the patterns are too large: {error}"))
 }
 
@@ -74,9 +78,9 @@ mod tests {
 
     #[test]
     fn a_pattern_that_is_none_is_named() {
-        for pattern in ["(", "a)|(b", "[z-a]"] {
+        for pattern in ["(", "a)|(b", "[z-a]", "(?x)a # b"] {
             let error = NameRule::new(&[pattern.to_owned()], &[]).unwrap_err();
-            assert!(error.starts_with(&format!("{pattern:?} is no pattern of names")), "{error}");
+            assert!(error.starts_with(&format!("{pattern:?} is no pattern of whole names")), "{error}");
         }
     }
 }

@@ -140,3 +140,131 @@ fn metadata_does_not_show_denied_topics() {
     assert_eq!(filtered(Filter::ById), [topic("open", 1), denied]);
     assert_eq!(rules.ids.is_allowed(Uuid([2; 16])), Some(false));
 }
+
+#[test]
+fn no_topic_is_created_in_passing() {
+    use ottla_protocol::messages::streams_group_heartbeat::*;
+    let heartbeat = |created: &[&str]| {
+        let infos = created.iter().map(|name| TopicInfo { name: (*name).to_owned(), ..Default::default() });
+        let part = Subtopology { repartition_source_topics: infos.collect(), ..Default::default() };
+        let topology = Some(Topology { subtopologies: vec![part], ..Default::default() });
+        StreamsGroupHeartbeatRequest { group_id: "g".to_owned(), topology, ..Default::default() }
+    };
+    for rules in [AccessRules::default().read_only(), AccessRules::default().no_admin()] {
+        assert_eq!(judge(&rules, 0, &heartbeat(&[])).unwrap(), RuleRuling::Pass(None));
+        let refused =
+            response::<StreamsGroupHeartbeatRequest>(judge(&rules, 0, &heartbeat(&["r"])).unwrap(), 0);
+        assert_eq!(refused.error_code, ErrorCode::TopicAuthorizationFailed.code());
+    }
+}
+
+#[test]
+fn what_asks_for_all_topics_is_refused() {
+    use ottla_protocol::messages::elect_leaders::ElectLeadersRequest;
+    use ottla_protocol::messages::list_partition_reassignments::ListPartitionReassignmentsRequest;
+    let all = ElectLeadersRequest { topic_partitions: None, ..Default::default() };
+    let code = ErrorCode::ClusterAuthorizationFailed.code();
+    let refused = response::<ElectLeadersRequest>(judge(&topics("secret"), 2, &all).unwrap(), 2);
+    assert_eq!(refused.error_code, code);
+    let all = ListPartitionReassignmentsRequest { topics: None, ..Default::default() };
+    let refused =
+        response::<ListPartitionReassignmentsRequest>(judge(&topics("secret"), 0, &all).unwrap(), 0);
+    assert_eq!(refused.error_code, code);
+}
+
+#[test]
+fn a_request_by_id_is_not_answered_with_a_name() {
+    let topic = MetadataRequestTopic { topic_id: Uuid([2; 16]), name: Some("any".to_owned()) };
+    let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
+    assert_eq!(judge(&topics("secret"), 12, &request).unwrap(), RuleRuling::Pass(Some(Filter::ById)));
+}
+
+#[test]
+fn a_denied_group_is_refused_without_partitions() {
+    use ottla_protocol::messages::offset_commit::OffsetCommitRequest;
+    use ottla_protocol::messages::offset_fetch::*;
+    let rules = AccessRules::default().with_groups(NameRule::new(&["g".to_owned()], &[]).unwrap());
+    let commit = OffsetCommitRequest { group_id: "private".to_owned(), ..Default::default() };
+    assert!(matches!(judge(&rules, 8, &commit).unwrap(), RuleRuling::Answer(_)));
+    for topics in [None, Some(Vec::new()), Some(vec![OffsetFetchRequestTopics::default()])] {
+        let group = OffsetFetchRequestGroup { group_id: "private".to_owned(), topics, ..Default::default() };
+        let fetch = OffsetFetchRequest { groups: vec![group], ..Default::default() };
+        assert!(matches!(judge(&rules, 9, &fetch).unwrap(), RuleRuling::Answer(_)));
+    }
+}
+
+#[test]
+fn records_are_refused_in_every_version() {
+    let topic = TopicProduceData { partition_data: vec![Default::default()], ..Default::default() };
+    let (min, max) = ApiKey::Produce.versions();
+    for version in min..=max {
+        let request = ProduceRequest { acks: -1, topic_data: vec![topic.clone()], ..Default::default() };
+        let ruling = judge(&AccessRules::default().read_only(), version, &request).unwrap();
+        assert_eq!(response::<ProduceRequest>(ruling, version).responses.len(), 1);
+    }
+}
+
+#[test]
+fn partitions_are_counted_before_they_are_decoded() {
+    let partition_data = vec![PartitionProduceData::default(); PARTITIONS_MAX + 1];
+    let topic = TopicProduceData { name: "open".to_owned(), partition_data, ..Default::default() };
+    let request = |topic_data| ProduceRequest { acks: -1, topic_data, ..Default::default() };
+    let too_many = judge(&topics("secret"), 9, &request(vec![topic.clone()]));
+    assert!(matches!(too_many, Err(Violation::Denied(_))), "{too_many:?}");
+    let partition_data = topic.partition_data[1..].to_vec();
+    for version in [8, 9] {
+        let request =
+            request(vec![TopicProduceData { partition_data: partition_data.clone(), ..topic.clone() }]);
+        assert_eq!(judge(&topics("secret"), version, &request).unwrap(), RuleRuling::Pass(None), "{version}");
+    }
+}
+
+/// Fields of responses that name topics or groups which their requests did not name, and how these are kept from clients.
+/// The guide names those that may be seen in passing.
+#[test]
+fn every_name_in_a_response_is_named_by_its_request_or_explained() {
+    const FILTERED: [ApiKey; 3] = [ApiKey::Metadata, ApiKey::ListGroups, ApiKey::ListConfigResources];
+    const IN_PASSING: [ApiKey; 9] = [
+        // Of groups, whose topics are named by their members.
+        ApiKey::ConsumerGroupDescribe,
+        ApiKey::OffsetFetch,
+        ApiKey::DescribeShareGroupOffsets,
+        ApiKey::ShareGroupDescribe,
+        ApiKey::StreamsGroupDescribe,
+        ApiKey::StreamsGroupHeartbeat,
+        // Of the whole cluster.
+        ApiKey::DescribeLogDirs,
+        ApiKey::DescribeQuorum,
+        ApiKey::DescribeTransactions,
+    ];
+    let rules = topics("secret");
+    let mut found = BTreeSet::new();
+    macro_rules! collect {
+        ($message:ty) => {
+            let schema = <$message as Message>::SCHEMA;
+            let api = ApiKey::ALL.iter().find(|api| format!("{}Response", api.name()) == schema.name);
+            for field in schema.structs.iter().flat_map(|(_, fields)| *fields) {
+                let is_name = ["topic", "topic_name", "name", "group_id"].contains(&field.name);
+                if let Some(api) = api.filter(|_| is_name && field.ty.contains("String")) {
+                    found.insert(*api);
+                }
+            }
+        };
+    }
+    ottla_protocol::for_each_message!(collect);
+    assert!(found.len() > 20);
+    for api in found {
+        let is_offered = rules.limit(api, supported_versions(api)).is_some();
+        let is_explained = FILTERED.contains(&api) || IN_PASSING.contains(&api);
+        // What a request names is judged; nothing else is in its response.
+        assert!(!is_offered || is_explained || rules.is_judged(api) || NO_NAME.contains(&api), "{api:?}");
+    }
+}
+
+/// Responses with other names: of configurations, features, listeners and users.
+const NO_NAME: [ApiKey; 4] = [
+    ApiKey::ApiVersions,
+    ApiKey::DescribeDelegationToken,
+    ApiKey::UpdateFeatures,
+    ApiKey::DescribeClientQuotas,
+];

@@ -39,7 +39,7 @@ pub(crate) struct Logins {
     client_id: String,
     allows_plain: bool,
     lifetime: Option<Duration>,
-    hashing: Semaphore,
+    hashing: Arc<Semaphore>,
     /// From which the credentials of users that do not exist are derived.
     secret: [u8; 32],
 }
@@ -64,9 +64,20 @@ impl Logins {
             client_id: cluster.client_id.clone(),
             allows_plain: has_privacy || config.allow_plaintext_passwords,
             lifetime: config.lifetime,
-            hashing: Semaphore::new(HASHING_MAX),
+            hashing: Arc::new(Semaphore::new(HASHING_MAX)),
             secret: random()?,
         })
+    }
+
+    /// Reads the file of users again. Users that do not exist have the same salts as before.
+    pub(crate) fn reloaded(
+        &self,
+        config: &SaslConfig,
+        cluster: &Config,
+        has_privacy: bool,
+    ) -> Result<Self, Error> {
+        let read = Self::new(config, cluster, has_privacy)?;
+        Ok(Self { hashing: Arc::clone(&self.hashing), secret: self.secret, ..read })
     }
 
     /// The mechanisms that clients may use now.

@@ -74,6 +74,7 @@ pub(crate) async fn open(
             since: now,
             source: Source::Broker,
             named: None,
+            fault: None,
             filter: None,
         };
         if api == ApiKey::ApiVersions {

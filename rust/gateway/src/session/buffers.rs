@@ -56,11 +56,12 @@ impl<'a> Inlet<'a> {
         &self.buffer[..self.filled]
     }
 
-    /// Reads once, unless `is_interrupted` returns true; returns the number of bytes, 0 at the end of the stream, and
-    /// `None` if interrupted.
+    /// Reads once, at most `max` bytes as of the moment at which there are some, unless `is_interrupted` returns true;
+    /// returns the number of bytes, 0 at the end of the stream, and `None` if interrupted.
     pub(super) async fn read(
         &mut self,
         from: &mut (impl AsyncRead + Unpin),
+        max: impl Fn() -> usize,
         is_interrupted: impl Fn() -> bool,
     ) -> io::Result<Option<usize>> {
         poll_fn(|cx| {
@@ -70,7 +71,8 @@ impl<'a> Inlet<'a> {
             if self.buffer.is_empty() {
                 self.buffer = self.pool.take();
             }
-            let mut room = ReadBuf::new(&mut self.buffer[self.filled..]);
+            let end = self.buffer.len().min(self.filled.saturating_add(max()));
+            let mut room = ReadBuf::new(&mut self.buffer[self.filled..end]);
             let polled = Pin::new(&mut *from).poll_read(cx, &mut room);
             let read = room.filled().len();
             self.filled += read;
@@ -116,15 +118,15 @@ mod tests {
         let pool = BufferPool::default();
         let mut inlet = Inlet::new(&pool);
         let mut peer: &[u8] = b"abcdef";
-        assert_eq!(inlet.read(&mut peer, || false).await.unwrap(), Some(6));
+        assert_eq!(inlet.read(&mut peer, || usize::MAX, || false).await.unwrap(), Some(6));
         inlet.consume(2, 1);
         assert_eq!(inlet.bytes(), b"cdef");
         inlet.consume(0, 3 * BUFFER_SIZE);
         assert_eq!((inlet.bytes(), inlet.buffer.len()), (&b"cdef"[..], 3 * BUFFER_SIZE));
-        assert_eq!(inlet.read(&mut peer, || true).await.unwrap(), None);
+        assert_eq!(inlet.read(&mut peer, || usize::MAX, || true).await.unwrap(), None);
         inlet.consume(4, 1);
         assert!(inlet.buffer.is_empty());
-        assert_eq!(inlet.read(&mut peer, || false).await.unwrap(), Some(0));
+        assert_eq!(inlet.read(&mut peer, || usize::MAX, || false).await.unwrap(), Some(0));
         assert!(inlet.buffer.is_empty());
         assert_eq!(pool.0.lock().len(), 1);
     }

@@ -35,6 +35,8 @@ pub struct Counts {
     /// The errors in responses by API and code, each as often as it is there: a response has one for each partition. Of
     /// long responses the first 64 KiB count.
     pub errors: BTreeMap<(ApiKey, i16), u64>,
+    /// The requests and connections that injected faults have hit, by the kind of the fault.
+    pub faults: BTreeMap<&'static str, u64>,
     /// How long brokers have asked clients to wait (KIP-219), added up.
     pub throttled: Duration,
 }
@@ -92,6 +94,9 @@ impl Counts {
             sum.requests += count.requests;
             sum.responses += count.responses;
             sum.waited += count.waited;
+        }
+        for (kind, count) in &other.faults {
+            *self.faults.entry(kind).or_default() += count;
         }
         for (key, count) in &other.errors {
             *self.errors.entry(*key).or_default() += count;

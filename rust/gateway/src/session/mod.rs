@@ -40,6 +40,7 @@ pub(crate) use status::SessionStatus;
 pub use status::{LastError, SessionInfo};
 
 use crate::events::{Event, EventKind, Events};
+use crate::faults::{Link, SessionFaults};
 use crate::limits::Limits;
 use crate::rewrite::AddressBook;
 use crate::rules::AccessRules;
@@ -79,6 +80,9 @@ pub(crate) enum SessionEnd {
     /// The client sent what no client sends.
     #[error("the client sent {0}")]
     ClientViolation(Violation),
+    /// A fault that was injected.
+    #[error("an injected fault closed the connection")]
+    Fault,
     /// The broker sent what no broker sends.
     #[error("the broker sent {0}")]
     BrokerViolation(Violation),
@@ -114,14 +118,19 @@ pub(crate) struct Session<'a> {
     room: Notify,
     /// Whether the client has sent a whole request.
     has_request: AtomicBool,
+    /// What injected faults do to the connections.
+    link: Link,
 }
 
-/// The state of a session before its first request.
+/// The state of a session before its first request. What only some have is in boxes: each task has room for it several
+/// times over.
 pub(crate) struct SessionStart<'a> {
     /// What clients may not do; `None` without a rule.
     pub(crate) rules: Option<&'a AccessRules>,
     /// The client's login, unless SASL passes through.
-    pub(crate) guard: Option<Guard>,
+    pub(crate) guard: Option<Box<Guard>>,
+    /// The faults, if these are allowed.
+    pub(crate) faults: Option<Box<SessionFaults>>,
     /// When the first request must be whole.
     pub(crate) first_request_by: Instant,
 }
@@ -163,13 +172,17 @@ async fn first_end(
         }
         if waits_for_first {
             waits_for_first = !session.has_request.load(Ordering::Relaxed);
+            if waits_for_first && session.link.is_frozen(session.status) {
+                first_request.as_mut().reset(Instant::now() + session.limits.setup);
+            }
             if waits_for_first && first_request.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(SessionEnd::NoRequest);
             }
         }
         while deadline.as_mut().poll(cx).is_ready() {
             let now = session.status.moved();
-            if now == moved {
+            // A frozen link is not an idle one.
+            if now == moved && !session.link.is_frozen(session.status) {
                 return Poll::Ready(SessionEnd::Idle(session.limits.idle));
             }
             moved = now;
@@ -187,6 +200,7 @@ impl<'a> Session<'a> {
         pool: &'a BufferPool,
         status: &'a SessionStatus,
         events: &'a Events,
+        link: Link,
         draining: watch::Receiver<bool>,
     ) -> Self {
         let in_flight = Mutex::new(InFlight::new(limits.in_flight));
@@ -200,6 +214,7 @@ impl<'a> Session<'a> {
             draining,
             room: Notify::new(),
             has_request: AtomicBool::new(false),
+            link,
         }
     }
 
@@ -217,7 +232,8 @@ impl<'a> Session<'a> {
         let (mut from_client, mut to_client) = tokio::io::split(client);
         let (mut from_broker, mut to_broker) = tokio::io::split(broker);
         let end = {
-            let requests = requests::pump(self, &mut from_client, &mut to_broker, start.guard, start.rules);
+            let judges = (start.guard, start.rules, start.faults);
+            let requests = requests::pump(self, &mut from_client, &mut to_broker, judges);
             let responses = responses::pump(self, &mut from_broker, &mut to_client, book);
             first_end(self, start.first_request_by, pin!(requests), pin!(responses)).await
         };
@@ -245,7 +261,8 @@ impl<'a> Session<'a> {
 
     /// Whether the client has the responses to all requests.
     fn is_answered(&self) -> bool {
-        self.in_flight.lock().is_empty() && !self.responding.load(Ordering::Relaxed)
+        let in_flight = self.in_flight.lock();
+        (in_flight.is_empty() || in_flight.is_silent()) && !self.responding.load(Ordering::Relaxed)
     }
 
     /// Expects the response to a request of the gateway's own, which it sends next.
@@ -264,6 +281,7 @@ impl<'a> Session<'a> {
             since,
             source,
             named: None,
+            fault: None,
             filter: None,
         });
         response
@@ -298,17 +316,8 @@ async fn send(to: &mut (impl AsyncWrite + Unpin), input: &[u8], output: &Output)
     match output.segments() {
         [] => return Ok(()),
         [Segment::Input(range)] => to.write_all(&input[range.clone()]).await?,
-        segments => {
-            // Parts of one response leave together, not each in a packet of its own.
-            let mut joined = Vec::new();
-            for segment in segments {
-                match segment {
-                    Segment::Input(range) => joined.extend_from_slice(&input[range.clone()]),
-                    Segment::Owned(bytes) => joined.extend_from_slice(bytes),
-                }
-            }
-            to.write_all(&joined).await?;
-        }
+        // Parts of one response leave together, not each in a packet of its own.
+        _ => to.write_all(&output.to_bytes(input)).await?,
     }
     // TLS keeps what the socket did not take.
     to.flush().await

@@ -7,6 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::buffers::Inlet;
 use super::{Session, SessionEnd, send};
+use crate::faults::Toward;
 use crate::rewrite::AddressBook;
 use crate::stream::{Output, ResponseStream};
 
@@ -21,13 +22,19 @@ pub(super) async fn pump(
     let mut inlet = Inlet::new(session.pool);
     let mut output = Output::default();
     loop {
+        if let Err(error) = session.link.thawed(session.status, session.events).await {
+            return SessionEnd::Client(error);
+        }
         let may_insert = stream.is_between_responses();
         session.responding.store(!may_insert || !inlet.bytes().is_empty(), Ordering::Relaxed);
         let is_due = || may_insert && session.in_flight.lock().gateway_is_next();
-        match inlet.read(from_broker, is_due).await {
+        match inlet.read(from_broker, || session.link.read_max(), is_due).await {
             Ok(None) => {}
             Ok(Some(0)) => return SessionEnd::BrokerClosed,
-            Ok(Some(read)) => session.status.sent(read),
+            Ok(Some(read)) => {
+                session.status.sent(read);
+                session.link.moved(read, Toward::Client).await;
+            }
             Err(error) => return SessionEnd::Broker(error),
         }
         session.responding.store(true, Ordering::Relaxed);
@@ -45,8 +52,16 @@ pub(super) async fn pump(
             Ok(progress) => progress,
             Err(violation) => return SessionEnd::BrokerViolation(violation),
         };
+        if let Err(error) = session.link.thawed(session.status, session.events).await {
+            return SessionEnd::Client(error);
+        }
+        let length = output.length();
+        output.truncate(session.link.before_cut(length));
         if let Err(error) = send(to_client, inlet.bytes(), &output).await {
             return SessionEnd::Client(error);
+        }
+        if output.closes() || session.link.is_cut() {
+            return SessionEnd::Fault;
         }
         output.clear();
         inlet.consume(progress.consumed, progress.wanted);

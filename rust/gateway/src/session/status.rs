@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use ottla_protocol::messages::api_versions::ApiVersionsRequest;
 use ottla_protocol::wire::Reader;
-use ottla_protocol::{ApiKey, Message};
+use ottla_protocol::{ApiKey, ErrorCode, Message};
 use parking_lot::Mutex;
 
 use super::coordinated::Coordinated;
@@ -178,6 +178,15 @@ impl SessionStatus {
             seen.coordinated.insert(named.clone());
         }
         is_refused
+    }
+
+    /// Records that an injected fault has hit the session, and the error that the client sees.
+    pub(crate) fn faulted(&self, kind: &'static str, error: Option<(ApiKey, ErrorCode)>) {
+        let mut seen = self.seen.lock();
+        *seen.counts.faults.entry(kind).or_default() += 1;
+        if let Some((api, code)) = error {
+            seen.last_error = Some((api, code.code(), Instant::now()));
+        }
     }
 
     /// The broker that the client named; `None` for the bootstrap address.

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use ottla_protocol::ApiKey;
 use tokio::sync::oneshot;
 
+use crate::faults::ResponseFault;
 use crate::rules::Filter;
 use crate::session::Coordinated;
 
@@ -19,6 +20,12 @@ pub(crate) enum Source {
     Broker,
     /// From the gateway: the whole frame.
     Gateway(Bytes),
+    /// From the gateway: bytes that are no response.
+    Raw(Bytes),
+    /// None: the connection closes.
+    Close,
+    /// None, and no other request of the connection has one any more.
+    Silence,
     /// From the broker, to a request of the gateway's own, which gets it without its length.
     Own(oneshot::Sender<Bytes>),
 }
@@ -38,6 +45,8 @@ pub(crate) struct PendingResponse {
     pub(crate) source: Source,
     /// What the request names that the broker coordinates.
     pub(crate) named: Option<Box<Coordinated>>,
+    /// What happens to the response.
+    pub(crate) fault: Option<Box<ResponseFault>>,
     /// What its response must not show.
     pub(crate) filter: Option<Filter>,
 }
@@ -80,8 +89,25 @@ impl InFlight {
         self.pending.is_empty()
     }
 
-    /// Whether the oldest request has its response from the gateway.
+    /// Whether the oldest request has its response, or the end of the connection, from the gateway.
     pub(crate) fn gateway_is_next(&self) -> bool {
-        matches!(self.front(), Some(PendingResponse { source: Source::Gateway(_), .. }))
+        let source = self.front().map(|pending| &pending.source);
+        matches!(source, Some(Source::Gateway(_) | Source::Raw(_) | Source::Close))
+    }
+
+    /// Whether no request of the connection gets a response any more.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.front().is_some_and(|pending| matches!(pending.source, Source::Silence))
+    }
+
+    /// Whether no further request is served.
+    pub(crate) fn is_over(&self) -> bool {
+        let last = self.pending.back().map(|pending| &pending.source);
+        matches!(last, Some(Source::Silence | Source::Close))
+    }
+
+    /// Takes what happens to the oldest response.
+    pub(crate) fn take_fault(&mut self) -> Option<Box<ResponseFault>> {
+        self.pending.front_mut()?.fault.take()
     }
 }

@@ -2,12 +2,17 @@
 //!
 //! - `requests.rs`: from the client to the broker.
 //! - `responses.rs`: from the broker to the client.
+//! - `faulty.rs`: responses to which an injected fault happens.
 //! - `in_flight.rs`: the requests that wait for their responses, in order.
 //! - `output.rs`: the bytes to send.
+//! - `fuzzing.rs`: both directions with bytes that nobody has checked.
 //!
 //! Invariant: nothing is gathered but the first bytes of a request, short responses, and the brokers or endpoints in
 //! longer ones; all of these have a limit. What is passed on has the bytes of the peer.
 
+mod faulty;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod in_flight;
 mod output;
 mod requests;

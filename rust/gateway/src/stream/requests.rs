@@ -29,6 +29,8 @@ pub(crate) struct RequestHead<'a> {
     pub(crate) body: &'a [u8],
     /// Whether `body` is the whole body.
     pub(crate) is_whole: bool,
+    /// The length of the whole request, without its prefix.
+    pub(crate) length: usize,
     /// Whether the version is flexible (KIP-482).
     flexible: bool,
 }
@@ -76,6 +78,11 @@ impl RequestStream {
     /// Whether the next byte begins a request.
     pub(crate) fn is_between_requests(&self) -> bool {
         self.rest == 0
+    }
+
+    /// Whether the next bytes belong to a request that goes to the broker.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.rest > 0 && self.verdict == Verdict::Pass
     }
 
     /// Whether a request was whole.
@@ -137,7 +144,7 @@ impl RequestStream {
         let is_whole = frame.len() == length;
         match read_head(frame, is_whole)? {
             Some(head) => {
-                let verdict = judge(&head)?;
+                let verdict = judge(&RequestHead { length, ..head })?;
                 match verdict {
                     Verdict::Gather(max) if is_whole || length > max => {
                         Err(Violation::FrameLength { length: announced, min: LENGTH_MIN, max })
@@ -201,6 +208,7 @@ pub(crate) fn read_head(frame: &[u8], is_whole: bool) -> Result<Option<RequestHe
         expects_response,
         body,
         is_whole,
+        length: frame.len(),
         flexible,
     }))
 }

@@ -4,6 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use ottla_protocol::ApiKey;
 use ottla_protocol::header::LENGTH_PREFIX;
 
+use super::faulty::{meet_fault, send_own};
 use super::{InFlight, Output, PendingResponse, Progress, Source, Violation};
 use crate::rewrite::{
     AddressBook, Endpoints, EndpointsWalk, RewriteError, Treatment, rewrite_brokers, rewrite_whole, treatment,
@@ -12,7 +13,7 @@ use crate::rewrite::{
 /// The length of a correlation id, which is the least length of a response.
 const CORRELATION_ID: usize = 4;
 /// The bytes in front of what is rewritten: length and correlation id.
-const PREAMBLE: usize = LENGTH_PREFIX + CORRELATION_ID;
+pub(super) const PREAMBLE: usize = LENGTH_PREFIX + CORRELATION_ID;
 /// The greatest response with endpoints that is rewritten exactly: it arrives with few reads.
 const EXACT_MAX: usize = 64 * 1024;
 /// The greatest response that is filtered: the metadata of some 200,000 partitions.
@@ -24,6 +25,8 @@ const GATHERED_MAX: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct ResponseStream {
     state: State,
+    /// Whether the input is one response, after which nothing is sent.
+    is_one: bool,
 }
 
 #[derive(Debug)]
@@ -37,7 +40,7 @@ enum State {
 }
 
 /// What has become of the input at the start of a response.
-enum Begun {
+pub(super) enum Begun {
     /// The bytes up to here were examined.
     Consumed(usize),
     /// More bytes are needed, counted from the start of the response.
@@ -47,7 +50,12 @@ enum Begun {
 impl ResponseStream {
     /// Starts at the first byte of a connection.
     pub(crate) fn new() -> Self {
-        Self { state: State::Start }
+        Self { state: State::Start, is_one: false }
+    }
+
+    /// For an input that is one whole response.
+    pub(super) fn of_one() -> Self {
+        Self { state: State::Start, is_one: true }
     }
 
     /// Whether the next byte begins a response.
@@ -106,18 +114,22 @@ impl ResponseStream {
                     self.state = State::Start;
                 }
                 State::Start => {
-                    while in_flight.gateway_is_next()
+                    while !self.is_one
+                        && in_flight.gateway_is_next()
                         && let Some(pending) = in_flight.pop()
                     {
-                        if let Source::Gateway(frame) = &pending.source {
-                            answered(&pending, frame.get(PREAMBLE..).unwrap_or_default());
-                            output.own(frame.clone());
+                        send_own(&pending, output, answered);
+                        if output.closes() {
+                            return Ok(Progress { consumed: at, wanted: 1 });
                         }
                     }
                     if at == input.len() {
                         return Ok(Progress { consumed: at, wanted: 1 });
                     }
                     match self.begin(&input[at..], at, output, in_flight, book, answered)? {
+                        Begun::Consumed(consumed) if output.closes() => {
+                            return Ok(Progress { consumed: at + consumed, wanted: 1 });
+                        }
                         Begun::Consumed(consumed) => at += consumed,
                         Begun::Wanted(wanted) => return Ok(Progress { consumed: at, wanted }),
                     }
@@ -172,6 +184,9 @@ impl ResponseStream {
                 _ = own.send(Bytes::copy_from_slice(&input[LENGTH_PREFIX..whole]));
             }
             return Ok(Begun::Consumed(whole));
+        }
+        if let Some(begun) = meet_fault(input, whole, output, in_flight, book, answered)? {
+            return Ok(begun);
         }
         let (treatment, max) = match filter {
             None => (treatment(api, version), GATHERED_MAX),

@@ -4,7 +4,12 @@
 
 mod clients;
 mod closing;
+mod fault_hits;
+mod fault_routes;
+mod fault_support;
+mod faults;
 mod limits;
+mod link_faults;
 mod login_bytes;
 mod logins;
 mod seeing;

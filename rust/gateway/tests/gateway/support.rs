@@ -57,6 +57,7 @@ pub(crate) fn gateway_config(servers: &str) -> GatewayConfig {
         sasl: None,
         rules: AccessRules::default(),
         limits: Limits::default(),
+        allow_faults: true,
     }
 }
 

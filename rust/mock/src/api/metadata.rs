@@ -25,7 +25,9 @@ impl RequestHandler for MetadataRequest {
             None => state.topics().map(|(name, _)| whole(name.to_owned())).collect(),
             Some(topics) => {
                 let by_id = |t: &MetadataRequestTopic| state.topic_name("", t.topic_id, true).ok();
-                topics.iter().filter_map(|t| t.name.clone().or_else(|| by_id(t))).map(whole).collect()
+                let named =
+                    |t: &MetadataRequestTopic| t.name.clone().filter(|_| !asks_by_id(topics, version));
+                topics.iter().filter_map(|t| named(t).or_else(|| by_id(t))).map(whole).collect()
             }
         }
     }
@@ -43,7 +45,10 @@ impl RequestHandler for MetadataRequest {
                 let names: Vec<String> = context.state.topics().map(|(name, _)| name.to_owned()).collect();
                 names.iter().map(|name| topic_by_name(self, context, name)).collect()
             }
-            Some(topics) => topics.iter().map(|topic| describe_requested(self, context, topic)).collect(),
+            Some(topics) => {
+                let by_id = asks_by_id(topics, context.version);
+                topics.iter().map(|topic| describe_requested(self, context, topic, by_id)).collect()
+            }
         };
         let state = &*context.state;
         response.cluster_id = Some(state.cluster_id.clone());
@@ -73,12 +78,18 @@ fn requested_topics(request: &MetadataRequest, version: i16) -> Option<&[Metadat
     request.topics.as_deref().filter(|topics| version > 0 || !topics.is_empty())
 }
 
+/// Whether names are not looked at: Kafka does so as soon as one topic has an id.
+fn asks_by_id(topics: &[MetadataRequestTopic], version: i16) -> bool {
+    version >= 12 && topics.iter().any(|topic| !topic.topic_id.is_zero())
+}
+
 fn describe_requested(
     request: &MetadataRequest,
     context: &mut RequestContext<'_>,
     topic: &MetadataRequestTopic,
+    by_id: bool,
 ) -> MetadataResponseTopic {
-    match &topic.name {
+    match topic.name.as_ref().filter(|_| !by_id) {
         Some(name) => topic_by_name(request, context, name),
         None => match context.state.topic_name("", topic.topic_id, true) {
             // The field exists since version 10, but Kafka resolves ids only from version 12.

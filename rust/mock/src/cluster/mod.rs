@@ -253,9 +253,10 @@ impl MockCluster {
         self.shared.request_log.lock().clear();
     }
 
-    /// Injects a fault.
+    /// Injects a fault. One of a link never hits a request: a gateway in front of the cluster has these.
     pub fn inject(&self, fault: Fault) -> FaultId {
-        self.shared.faults.lock().inject(fault)
+        let times = if fault.then.is_of_a_link() { Some(0) } else { fault.times };
+        self.shared.faults.lock().inject(Fault { times, ..fault })
     }
 
     /// The number of requests that a fault has hit; 0 after its removal.
@@ -264,9 +265,9 @@ impl MockCluster {
         self.shared.faults.lock().hits(id)
     }
 
-    /// Removes one fault.
-    pub fn remove_fault(&self, id: FaultId) {
-        self.shared.faults.lock().remove(id);
+    /// Removes one fault; returns whether it was there.
+    pub fn remove_fault(&self, id: FaultId) -> bool {
+        self.shared.faults.lock().remove(id).is_some()
     }
 
     /// Removes all faults.

@@ -1,9 +1,8 @@
 //! `MockCluster`: an in-process Kafka cluster, for `ottla.testing`.
 //!
-//! `faults` parses faults, `reassignments`, `telemetry` and `transactions` have the methods on those, `tuples` converts groups and
+//! `reassignments`, `telemetry` and `transactions` have the methods on those, `tuples` converts groups and
 //! offsets to plain Python values. `schema_registry` is `MockRegistry`.
 
-mod faults;
 mod reassignments;
 mod schema_registry;
 mod telemetry;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_mock::{
-    ApiError, ApiLimit, Fault, FaultId, GroupConfig, Match, MockCluster as Core, MockConfig, SaslConfig,
+    ApiError, ApiLimit, FaultId, GroupConfig, Match, MockCluster as Core, MockConfig, SaslConfig,
     ShareGroupConfig, TopicSpec,
 };
 use pyo3::prelude::*;
@@ -24,8 +23,8 @@ use pyo3::types::PyDict;
 use crate::convert::errors;
 use crate::convert::names::Names;
 use crate::convert::number;
+use crate::faults::{self, api_key};
 use crate::runtime::{ProcessLocal, runtime, wait};
-use faults::api_key;
 pub(crate) use schema_registry::MockRegistry;
 use tuples::{GroupTuple, OffsetMap};
 
@@ -369,7 +368,7 @@ impl MockCluster {
     }
 
     /// Inject a fault, a dict with one key, and return its id.
-    #[pyo3(signature = (reaction, *, api=None, broker=None, topic=None, partition=None, skip=0, times=None))]
+    #[pyo3(signature = (reaction, *, api=None, broker=None, topic=None, partition=None, client_id=None, skip=0, times=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn inject(
         &self,
@@ -379,18 +378,32 @@ impl MockCluster {
         #[pyo3(from_py_with = number::broker)] broker: Option<i32>,
         topic: Option<String>,
         #[pyo3(from_py_with = number::partition)] partition: Option<i32>,
+        client_id: Option<String>,
         #[pyo3(from_py_with = number::skip)] skip: u64,
         #[pyo3(from_py_with = number::times)] times: Option<u64>,
     ) -> PyResult<u64> {
-        let api = api.map(|api| api_key(py, api)).transpose()?;
-        let on = Match { broker, api, topic, partition, skip, ..Match::default() };
-        let fault = Fault { on, then: faults::reaction(py, reaction)?, times };
+        let on = Match { broker, topic, partition, client_id, skip, ..Match::default() };
+        let fault = faults::fault(reaction, api, on, times)?;
+        if fault.then.is_of_a_link() {
+            let name = fault.then.name();
+            return Err(errors::config(
+                py,
+                format!(
+                    "a mock cluster has no fault {name}: inject it into an ottla.testing.Gateway in front of it"
+                ),
+            ));
+        }
         self.with(|core| Ok(core.inject(fault).0))
     }
 
     /// Return the number of requests that a fault has hit.
     fn fault_hits(&self, #[pyo3(from_py_with = number::fault)] fault: u64) -> PyResult<u64> {
         self.with(|core| Ok(core.fault_hits(FaultId(fault))))
+    }
+
+    /// Remove a fault; return whether it was there.
+    fn remove_fault(&self, #[pyo3(from_py_with = number::fault)] fault: u64) -> PyResult<bool> {
+        self.with(|core| Ok(core.remove_fault(FaultId(fault))))
     }
 
     /// Remove all faults.

@@ -67,8 +67,8 @@ function cells(row, rate) {
   ];
 }
 
-const BAD = new Set(["broker_left", "cluster_lost", "connection_failed", "refused"]);
-const ICONS = { broker_joined: "+", broker_left: "✗", broker_moved: "→", cluster_lost: "✗", cluster_found: "●", coordinator_moved: "⇄", denied: "⊘", refused: "○", connection_failed: "○" };
+const BAD = new Set(["broker_left", "cluster_lost", "connection_failed", "fault_hit", "refused"]);
+const ICONS = { broker_joined: "+", broker_left: "✗", broker_moved: "→", cluster_lost: "✗", cluster_found: "●", coordinator_moved: "⇄", denied: "⊘", refused: "○", connection_failed: "○", fault_injected: "!", fault_removed: "!", fault_hit: "!" };
 
 function entry(event) {
   const at = Date.parse(event.time);

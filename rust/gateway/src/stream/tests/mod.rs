@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
 mod addresses;
+mod fuzz_corpus;
 mod requests;
 mod responses;

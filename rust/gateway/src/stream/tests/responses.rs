@@ -51,6 +51,7 @@ fn through(frames: &[u8], piece: usize, pending: &[(ApiKey, i16)]) -> Result<Vec
             since,
             source,
             named: None,
+            fault: None,
             filter: None,
         });
     }
