@@ -40,11 +40,15 @@ _NEEDS: tuple[tuple[tuple[int, int], str, str], ...] = (
         ),
     ),
     (
+        (4, 1),
+        "a list of all resources with configuration (KIP-1142)",
+        r"test_admin_config_resources::",
+    ),
+    (
         (4, 0),
         "configuration of groups",
         (
-            r"test_admin_config_resources::"
-            r"|test_admin_topics::test_configurations_of_brokers_groups_and_metrics"
+            r"test_admin_topics::test_configurations_of_brokers_groups_and_metrics"
             r"|test_lasting_conditions::test_partitions_of_a_killed_member"
         ),
     ),
