@@ -19,7 +19,8 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.compat import aiokafka, confluent_kafka
-from ottla.testing import MockCluster
+from ottla.compat.confluent_kafka.aio import AIOProducer
+from ottla.testing import Fault, MockCluster
 from tests.support.forgotten import Application, assert_collected, connections
 from tests.support.loops import eventually, run
 from tests.support.waiting import wait_until
@@ -199,10 +200,9 @@ async def async_producer(app: Application, cluster: MockCluster) -> Any:
         value_serializer=app.load,
         interceptors=[app],
         partitioner=app.partition,
-        max_request_size=1_000_000,
     )
     await producer.send("orders", b"3")
-    cluster.delete_topic("orders")
+    cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
     try:
         await producer.send("orders", b"4")
     except errors.KafkaError as error:
@@ -217,11 +217,18 @@ async def aiokafka_consumer(app: Application, cluster: MockCluster) -> Any:
     return reader
 
 
+async def confluent_aio_producer(app: Application, cluster: MockCluster) -> Any:
+    producer = AIOProducer({"bootstrap.servers": cluster.bootstrap})
+    await (await producer.produce("orders", b"3"))
+    return producer
+
+
 ASYNC_CLIENTS = {
     "consumer": async_consumer,
     "share-consumer": async_share_consumer,
     "producer": async_producer,
     "aiokafka-consumer": aiokafka_consumer,
+    "confluent-aio-producer": confluent_aio_producer,
 }
 
 

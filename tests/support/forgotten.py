@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ottla import interceptors
+from ottla import errors, interceptors
 from ottla.testing import MockCluster
 from tests.support.waiting import wait_until
-
-BROKERS = (1, 2, 3)
 
 
 class Application(interceptors.ConsumerInterceptor, interceptors.ProducerInterceptor):
@@ -54,7 +53,7 @@ class Application(interceptors.ConsumerInterceptor, interceptors.ProducerInterce
 
 def connections(cluster: MockCluster) -> int:
     """Return how many connections the cluster has."""
-    return sum(cluster.connections(broker) for broker in BROKERS)
+    return sum(cluster.connections(broker) for broker in cluster.brokers)
 
 
 def assert_collected(application: weakref.ref[Any], cluster: MockCluster) -> None:
@@ -67,3 +66,26 @@ def assert_collected(application: weakref.ref[Any], cluster: MockCluster) -> Non
         return application() is None and connections(cluster) == 0
 
     wait_until(is_gone, timeout=20)
+
+
+def assert_disconnected(cluster: MockCluster) -> None:
+    """Fail if a client of the cluster lives on.
+
+    It would look for its brokers for ever, and find those of another test at a port that is used
+    again. What only an exception's traceback refers to is collected.
+    """
+    try:
+        if connections(cluster) and not _ended(cluster, timeout=0.1):
+            gc.collect()
+            assert _ended(cluster, timeout=10), "a client of the cluster lives on: close it"
+    except errors.ClosedError:
+        return  # the test has closed the cluster
+
+
+def _ended(cluster: MockCluster, timeout: float) -> bool:
+    deadline = time.monotonic() + timeout
+    while connections(cluster):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True

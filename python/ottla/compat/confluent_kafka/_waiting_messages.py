@@ -1,7 +1,8 @@
 """Messages that wait until their topic is known, and the thread that looks their topics up.
 
 Invariants: messages of one topic are sent in their order; a message is reported as failed after
-``message.timeout.ms`` whatever the brokers do; a topic is asked for again after a pause only.
+``message.timeout.ms`` whatever the brokers do; a topic is asked for again after a pause only. The
+thread ends with the last message that waits: it would keep a forgotten producer alive.
 """
 
 from __future__ import annotations
@@ -102,9 +103,8 @@ class WaitingMessages:
     def _open_topics(self) -> None:
         while True:
             with self._changed:
-                while not self._waiting and not self._closed:
-                    self._changed.wait()
-                if self._closed:
+                if self._closed or not self._waiting:
+                    self._opener = None
                     return
                 topics = list(self._waiting)
             opened = [self._open(topic) for topic in topics if self._settings.has_brokers]
