@@ -25,7 +25,7 @@ from tests.support.forgotten import Application, assert_collected, connections
 from tests.support.loops import eventually, run
 from tests.support.waiting import wait_until
 
-OAUTH = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER"}
+OAUTH: dict[str, Any] = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER"}
 NAIVE = datetime(2024, 2, 29)  # noqa: DTZ001 - a mistake that scans refuse
 
 Make = Callable[[Application, MockCluster], Any]
@@ -80,7 +80,7 @@ def committed(app: Application, cluster: MockCluster) -> ottla.Consumer:
     return reader
 
 
-def share(app: Application, cluster: MockCluster) -> ottla.ShareConsumer:
+def share(app: Application, cluster: MockCluster) -> Any:
     reader: Any = ottla.ShareConsumer(
         cluster.bootstrap, group_id="s", topics=["orders"], value_deserializer=app.load
     )

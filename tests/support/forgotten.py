@@ -75,16 +75,27 @@ def assert_disconnected(cluster: MockCluster) -> None:
     again. What only an exception's traceback refers to is collected.
     """
     try:
-        if connections(cluster) and not _ended(cluster, timeout=0.1):
-            gc.collect()
-            assert _ended(cluster, timeout=10), "a client of the cluster lives on: close it"
+        if not connections(cluster) or _become(cluster, connected=False, timeout=0.1):
+            return
+        gc.collect()
+        if _become(cluster, connected=False, timeout=0.5):
+            return
+        # A broker that holds a response back has not noticed that the connection has ended.
+        for broker in cluster.brokers:
+            cluster.stop_broker(broker)
+        cluster.clear_faults()
+        for broker in cluster.brokers:
+            cluster.start_broker(broker)
+        is_back = _become(cluster, connected=True, timeout=2)
+        assert not is_back, "a client of the cluster lives on: close it"
     except errors.ClosedError:
         return  # the test has closed the cluster
 
 
-def _ended(cluster: MockCluster, timeout: float) -> bool:
+def _become(cluster: MockCluster, *, connected: bool, timeout: float) -> bool:
+    """Wait until there are connections, or none; return whether that was in time."""
     deadline = time.monotonic() + timeout
-    while connections(cluster):
+    while bool(connections(cluster)) != connected:
         if time.monotonic() > deadline:
             return False
         time.sleep(0.001)
