@@ -1,8 +1,7 @@
 """A client that the application has forgotten is collected, with the callables that refer to it.
 
 The application refers to the client and the client to its callables, which the garbage collector
-must see. A client that cannot start leaves no connections, although its exception still refers to
-it.
+must see.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import asyncio
 import gc
 import weakref
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -22,11 +20,10 @@ from ottla.compat import aiokafka, confluent_kafka
 from ottla.compat.confluent_kafka.aio import AIOProducer
 from ottla.testing import Fault, MockCluster
 from tests.support.forgotten import Application, assert_collected, connections
-from tests.support.loops import eventually, run
+from tests.support.loops import run
 from tests.support.waiting import wait_until
 
 OAUTH: dict[str, Any] = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER"}
-NAIVE = datetime(2024, 2, 29)  # noqa: DTZ001 - a mistake that scans refuse
 
 Make = Callable[[Application, MockCluster], Any]
 
@@ -246,38 +243,6 @@ def test_a_forgotten_asyncio_client_is_collected_with_its_callables(
     assert_collected(run(forget()), cluster)
 
 
-@pytest.mark.filterwarnings("ignore:Unclosed AIOKafkaConsumer:ResourceWarning")
-@pytest.mark.parametrize("group", [None, "g"])
-def test_a_forgotten_aiokafka_consumer_disconnects_while_its_loop_runs(
-    cluster: MockCluster, group: str | None
-) -> None:
-    """Its tasks end, and with them its connections and its core, without the garbage collector."""
-
-    async def forget() -> None:
-        reader = aiokafka.AIOKafkaConsumer(
-            "orders", bootstrap_servers=cluster.bootstrap, group_id=group
-        )
-        await reader.start()
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
-        membership = reader._membership
-        assert membership is not None
-        core = weakref.ref(membership.engine)
-        del membership, reader
-        await eventually(lambda: connections(cluster) == 0, timeout=20)
-
-        def is_collected() -> bool:
-            gc.collect()
-            return core() is None
-
-        await eventually(is_collected, timeout=20)
-
-    gc.disable()
-    try:
-        run(forget())
-    finally:
-        gc.enable()
-
-
 @pytest.mark.parametrize("kind", ["Client", "Admin", "Consumer", "Producer", "ShareConsumer"])
 def test_a_forgotten_client_is_collected_with_its_token_callback(
     kind: str, oauth_cluster: MockCluster
@@ -319,81 +284,3 @@ def test_close_lets_go_of_callbacks(kind: Any, cluster: MockCluster) -> None:
     forgotten = weakref.ref(app)
     del app
     assert forgotten() is None
-
-
-def _entered(make: Callable[[str], Any]) -> Callable[[str], Any]:
-    async def enter(servers: str) -> None:
-        async with make(servers):
-            raise AssertionError("it has started")
-
-    return lambda servers: run(enter(servers))
-
-
-def _iterated(make: Callable[[str], Any]) -> Callable[[str], Any]:
-    async def iterate(servers: str) -> None:
-        async for _ in make(servers):
-            raise AssertionError("it has started")
-
-    return lambda servers: run(iterate(servers))
-
-
-STARTS: dict[str, Callable[[str], Any]] = {
-    "scan-start": lambda servers: ottla.scan("orders", servers, start=NAIVE),
-    "scan-end": lambda servers: ottla.scan("orders", servers, end=NAIVE),
-    "scan-partition": lambda servers: ottla.scan("orders", servers, partitions=[9]),
-    "scan-column": lambda servers: ottla.scan("orders", servers, columns=["no"]),
-    "async-scan-entered": _entered(
-        lambda servers: ottla.scan_async("orders", servers, partitions=[9])
-    ),
-    "async-scan-iterated": _iterated(
-        lambda servers: ottla.scan_async("orders", servers, columns=["no"])
-    ),
-    "consumer-topics": lambda servers: ottla.Consumer(servers, group_id="g", topics=[]),
-    "share-consumer-topics": lambda servers: ottla.ShareConsumer(servers, group_id="g", topics=[]),
-}
-
-
-@pytest.mark.parametrize("start", STARTS)
-def test_a_failed_start_leaves_no_connections(start: str, cluster: MockCluster) -> None:
-    """Not even while the exception and its traceback exist."""
-    with pytest.raises(errors.KafkaError) as raised:
-        STARTS[start](cluster.bootstrap)
-    wait_until(lambda: connections(cluster) == 0, timeout=20)
-    assert raised.value.__traceback__ is not None
-
-
-def test_a_scan_that_failed_to_start_starts_again(cluster: MockCluster) -> None:
-    async def read() -> None:
-        scan = ottla.scan_async("more", cluster.bootstrap, timeout=5, partitions=[1])
-        cluster.create_topic("more", partitions=1)
-        with pytest.raises(errors.UnknownTopicError, match="partition 1"):
-            await scan.__anext__()
-        cluster.delete_topic("more")
-        cluster.create_topic("more", partitions=2)
-        cluster.append("more", 1, [b"1"])
-        assert len(await scan.__anext__()) == 1
-        await scan.close()
-
-    run(read())
-    wait_until(lambda: connections(cluster) == 0, timeout=20)
-
-
-REFUSED = {
-    "security_protocol": "SASL_PLAINTEXT",
-    "sasl_mechanism": "PLAIN",
-    "sasl_username": "application",
-    "sasl_password": "wrong",
-}
-NAMES = ("Client", "Admin", "Consumer", "Producer", "ShareConsumer")
-
-
-@pytest.mark.parametrize("kind", [*NAMES, *(f"Async{name}" for name in NAMES)])
-def test_refused_credentials_leave_no_connections(kind: str, oauth_cluster: MockCluster) -> None:
-    def make(servers: str) -> Any:
-        group = {"group_id": "g"} if "Consumer" in kind else {}
-        return getattr(ottla, kind)(servers, **REFUSED, **group)
-
-    with pytest.raises(errors.AuthenticationError) as raised:
-        (_entered(make) if kind.startswith("Async") else make)(oauth_cluster.bootstrap)
-    wait_until(lambda: connections(oauth_cluster) == 0, timeout=20)
-    assert raised.value.__traceback__ is not None
