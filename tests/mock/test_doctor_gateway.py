@@ -6,12 +6,16 @@ Invariant: a cluster that is reached directly is not taken for one behind a gate
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import ottla
 from ottla.doctor import Report
+from ottla.doctor.checks.gateways import judge_gateway
+from ottla.doctor.connection_facts import Endpoint
+from ottla.doctor.facts import Facts
 from ottla.doctor.own_addresses import addresses_of
 from ottla.testing import Fault, Gateway, MockCluster
 from tests.support.golden import Replacements, check_golden, render_golden
@@ -43,16 +47,37 @@ def _summaries(report: Report) -> dict[str, str]:
     return {f.code: f.summary for f in report.findings if not f.code.startswith("slow_")}
 
 
+def _without_mark(facts: Facts) -> Facts:
+    """Return the facts as another proxy that replaces addresses makes them."""
+
+    def plain(endpoint: Endpoint) -> Endpoint:
+        addresses = tuple(replace(address, gateway=None) for address in endpoint.addresses)
+        return replace(endpoint, addresses=addresses)
+
+    return replace(
+        facts,
+        bootstrap=tuple(plain(server) for server in facts.bootstrap),
+        brokers=tuple(replace(each, endpoint=plain(each.endpoint)) for each in facts.brokers),
+    )
+
+
 def test_nothing_is_wrong_and_the_addresses_are_a_gateways(
     mock_cluster: MockCluster, gateway: Gateway
 ) -> None:
     report = ottla.diagnose(gateway.bootstrap, topic="orders", group="billing")
     assert report.exit_code == 0
+    assert report.facts.bootstrap[0].addresses[0].gateway == ottla.__version__
     assert {f.severity for f in report.findings if not f.code.startswith("slow_")} == {"note"}
     found = _summaries(report)
     assert found.keys() == {"gateway", "only_from_here", "one_bootstrap_server"}
     for broker, address in mock_cluster.brokers.items():
         assert f"broker {broker} itself advertises {address}" in found["gateway"]
+    [certain] = judge_gateway(report.facts)
+    assert certain.certainty == "certain"
+    [likely] = judge_gateway(_without_mark(report.facts))
+    assert likely.certainty == "likely"
+    assert likely.brokers == certain.brokers == (1, 2, 3)
+    assert likely.summary.startswith("these addresses look like those of a gateway, or of another")
     for broker, address in gateway.brokers.items():
         assert f"broker {broker} is at {address}" in found["only_from_here"]
     assert "while this gateway is down" in found["one_bootstrap_server"]
@@ -80,13 +105,16 @@ def test_a_cluster_without_a_gateway(mock_cluster: MockCluster) -> None:
 def test_brokers_whose_configuration_may_not_be_seen(
     mock_cluster: MockCluster, gateway: Gateway
 ) -> None:
-    """Without the permission nothing is claimed: one host with a port a broker may be a cluster."""
+    """Without the permission only the gateway itself says that there is one."""
     mock_cluster.inject(
         Fault.error("TOPIC_AUTHORIZATION_FAILED"), api="DescribeConfigs", times=None
     )
     report = ottla.diagnose(gateway.bootstrap, topic="orders")
     assert report.ok
-    assert "gateway" not in _summaries(report)
+    expected = f"the brokers are behind ottla gateway {ottla.__version__}"
+    assert _summaries(report)["gateway"] == expected
+    # One host with a port a broker may be a cluster.
+    assert not list(judge_gateway(_without_mark(report.facts)))
 
 
 def test_a_broker_that_the_gateway_cannot_reach(

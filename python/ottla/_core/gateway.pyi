@@ -25,6 +25,7 @@ class Gateway:
         limits: dict[str, Any] | None = None,
         rules: dict[str, Any] | None = None,
         allow_faults: bool = False,
+        keep_ended: bool = False,
     ) -> Gateway: ...
     @property
     def bootstrap(self) -> str:
@@ -39,7 +40,8 @@ class Gateway:
     def take_ended(self) -> str:
         """Return the connections that ended since the last call as a JSON list.
 
-        They are the oldest first, and are kept from the first call on.
+        They are the oldest first, and are kept from the first call on, or from the start with
+        ``keep_ended``.
         """
     def events(self, after: int) -> str:
         """Return what happened after the event with this number as a JSON list."""

@@ -105,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
             limits=limits_of(arguments),
             rules=rules_of(arguments),
             allow_faults=allow_faults,
+            keep_ended=arguments.access_log is not None,
         )
         # The log gets those connections, too, that end because the gateway does.
         log = None

@@ -126,6 +126,7 @@ class Address(Checked):
         other_nodes: other brokers that respond at further connections to an advertised address;
             None is one whose id is not known.
         responder: what responded instead of a Kafka broker, if that was checked.
+        gateway: the version of the ``ottla gateway`` that responds for the broker, or None.
     """
 
     ip: str
@@ -140,6 +141,7 @@ class Address(Checked):
     other_clusters: tuple[str, ...] = ()
     other_nodes: tuple[int | None, ...] = ()
     responder: Responder | None = None
+    gateway: str | None = None
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from ottla._internal.required_arguments import flag
 from ottla.gateway.connection import GatewayConnection, connections_of
 from ottla.gateway.event import GatewayEvent, events_of
 from ottla.gateway.totals import GatewayTotals, totals_of
-from ottla.testing.fault import Fault
+from ottla.testing.fault_operations import FaultOperations
 
 
-class Gateway:
+class Gateway(FaultOperations[_core.Gateway]):
     """A gateway in front of a cluster, in this process; it listens on loopback.
 
     Clients connect to ``bootstrap``, and learn an address of the gateway for each broker. Use it in
@@ -108,73 +108,6 @@ class Gateway:
             after: the number of an event: only later ones are returned. The latest 1,000 are kept.
         """
         return events_of(self._core.events(after))
-
-    def inject(
-        self,
-        fault: Fault,
-        *,
-        api: str | None = None,
-        broker: int | None = None,
-        topic: str | None = None,
-        partition: int | None = None,
-        client_id: str | None = None,
-        skip: int = 0,
-        times: int | None = None,
-    ) -> int:
-        """Inject a fault into the requests that match all given conditions.
-
-        The cluster may be a real one: the gateway misbehaves in its place. A request that an error
-        refuses for some of its topics or partitions is refused whole; the others get an error after
-        which clients send them again.
-
-        Args:
-            fault: the fault: any but ``move_leader`` and ``omit_partition``.
-            api: the API's name, such as ``Produce``.
-            broker: the broker's id; requests to the bootstrap address are to none.
-            topic: the topic.
-            partition: the partition.
-            client_id: the client's ``client.id``.
-            skip: the number of matching requests to leave unharmed first.
-            times: the maximum number of requests to hit. Default: no limit. ``cut`` and ``slow``
-                hit a connection once.
-
-        Returns:
-            The fault's id, for ``fault_hits``.
-
-        Raises:
-            ConfigError: there is no such API, or no such error code; or a gateway has no such
-                fault.
-        """
-        return self._core.inject(
-            fault.reaction,
-            api=api,
-            broker=broker,
-            topic=topic,
-            partition=partition,
-            client_id=client_id,
-            skip=skip,
-            times=times,
-        )
-
-    def fault_hits(self, fault: int) -> int:
-        """Return the number of requests or connections that a fault has hit; 0 if it was removed.
-
-        Args:
-            fault: the fault's id, from ``inject``.
-        """
-        return self._core.fault_hits(fault)
-
-    def remove_fault(self, fault: int) -> bool:
-        """Remove a fault; return whether it was there.
-
-        Args:
-            fault: the fault's id, from ``inject``.
-        """
-        return self._core.remove_fault(fault)
-
-    def clear_faults(self) -> None:
-        """Remove all faults."""
-        self._core.clear_faults()
 
     def close(self, timeout: float = 5.0) -> int:
         """Stop accepting connections, let requests in flight finish, and close.

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from ottla import _core
 from ottla._internal.arguments import collection, mapping, names
-from ottla.testing.fault import Fault
+from ottla.testing.fault_operations import FaultOperations
 from ottla.testing.group import GroupOperations
 from ottla.testing.reassignments import ReassignmentOperations
 from ottla.testing.telemetry import TelemetryOperations
@@ -15,7 +15,11 @@ from ottla.testing.transactions import TransactionOperations
 
 
 class MockCluster(
-    GroupOperations, ReassignmentOperations, TelemetryOperations, TransactionOperations
+    FaultOperations[_core.MockCluster],
+    GroupOperations,
+    ReassignmentOperations,
+    TelemetryOperations,
+    TransactionOperations,
 ):
     """A Kafka cluster in this process; its brokers have ids from 1 and listen on loopback.
 
@@ -289,68 +293,6 @@ class MockCluster(
             broker: the broker's id. Default: all brokers.
         """
         return self._core.request_count(api, broker)
-
-    def inject(
-        self,
-        fault: Fault,
-        *,
-        api: str | None = None,
-        broker: int | None = None,
-        topic: str | None = None,
-        partition: int | None = None,
-        client_id: str | None = None,
-        skip: int = 0,
-        times: int | None = None,
-    ) -> int:
-        """Inject a fault into the requests that match all given conditions.
-
-        Args:
-            fault: the fault.
-            api: the API's name, such as ``Produce``.
-            broker: the broker's id.
-            topic: the topic.
-            partition: the partition.
-            client_id: the client's ``client.id``.
-            skip: the number of matching requests to leave unharmed first.
-            times: the maximum number of requests to hit. Default: no limit.
-
-        Returns:
-            The fault's id, for ``fault_hits``.
-
-        Raises:
-            ConfigError: there is no such API, or no such error code; or the fault is one of a link
-                (``cut``, ``slow``, ``freeze``), which ``ottla.testing.Gateway`` has.
-        """
-        return self._core.inject(
-            fault.reaction,
-            api=api,
-            broker=broker,
-            topic=topic,
-            partition=partition,
-            client_id=client_id,
-            skip=skip,
-            times=times,
-        )
-
-    def fault_hits(self, fault: int) -> int:
-        """Return the number of requests that a fault has hit; 0 if it was removed.
-
-        Args:
-            fault: the fault's id, from ``inject``.
-        """
-        return self._core.fault_hits(fault)
-
-    def remove_fault(self, fault: int) -> bool:
-        """Remove a fault; return whether it was there.
-
-        Args:
-            fault: the fault's id, from ``inject``.
-        """
-        return self._core.remove_fault(fault)
-
-    def clear_faults(self) -> None:
-        """Remove all faults."""
-        self._core.clear_faults()
 
     def close(self) -> None:
         """Stop all brokers. Closing a closed cluster has no effect."""

@@ -32,6 +32,8 @@ pub struct GatewayConfig {
     pub limits: Limits,
     /// Whether faults may be injected.
     pub allow_faults: bool,
+    /// Whether ended sessions are kept for the access log from the start; otherwise from when it is opened.
+    pub keep_ended: bool,
 }
 
 /// TLS towards clients.

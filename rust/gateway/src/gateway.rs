@@ -128,6 +128,9 @@ impl Gateway {
             reloads: watch::Sender::new(()),
             refresh: Notify::new(),
         });
+        if config.keep_ended {
+            shared.sessions.keep_ended();
+        }
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&shared), None));
         tasks.spawn(follow::follow(Arc::clone(&shared)));

@@ -12,6 +12,7 @@
 //! - [`monitoring`]: what a gateway shows: the status over HTTP, metrics, the access log.
 //! - `session`: one client connection and its connection to a broker.
 //! - `rules`: the requests that are not passed on. `refusal`: Kafka's own responses to those.
+//! - `topic_ids`: what is known of topics by their ids.
 //! - `sasl`: clients that log in to the gateway, and the gateway that logs in to brokers for them.
 //! - `stream`: the bytes of a session as frames. `rewrite`: the parts of responses that contain addresses.
 //!
@@ -38,6 +39,7 @@ mod session;
 mod sessions;
 mod shared;
 mod stream;
+mod topic_ids;
 mod warnings;
 
 pub use config::{GatewayConfig, TlsConfig};

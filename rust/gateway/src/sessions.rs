@@ -107,6 +107,11 @@ impl Sessions {
         Totals { open: inner.open.len() as u64, accepted: inner.accepted, refused: inner.refused, counts }
     }
 
+    /// Keeps the sessions that end from now on.
+    pub(crate) fn keep_ended(&self) {
+        self.0.lock().ended.get_or_insert_default();
+    }
+
     /// The sessions that have ended since the last call, the oldest first, and how many are missing because they were
     /// too many. They are kept from the first call on.
     pub(crate) fn take_ended(&self) -> (Vec<EndedSession>, u64) {

@@ -174,6 +174,7 @@ fn address<'py>(py: Python<'py>, facts: &AddressFacts) -> Dict<'py> {
         tls: facts.tls.as_ref().map(|facts| tls(py, facts)).transpose()?,
         apis: apis,
         release: facts.release,
+        gateway: &facts.gateway,
         mechanisms: &facts.mechanisms,
         view: facts.view.as_ref().map(|cluster| view(py, cluster)).transpose()?,
         node: facts.node,

@@ -1,7 +1,8 @@
 """Does something between this client and the brokers replace their addresses, as a gateway does?
 
-Invariant: a cluster that is reached directly is never taken for one behind a gateway: each broker
-that was asked must advertise other addresses than the metadata has for it.
+`ottla gateway` says so itself. Invariant: a cluster that is reached directly is never taken for one
+behind another proxy: each broker that was asked must advertise other addresses than the metadata
+has for it.
 """
 
 from __future__ import annotations
@@ -11,28 +12,36 @@ from collections.abc import Iterator
 from ottla._internal.text import listed
 from ottla.doctor.cluster_facts import Broker
 from ottla.doctor.facts import Facts
-from ottla.doctor.findings import Finding
+from ottla.doctor.findings import Certainty, Finding
 
 
 def has_gateway(facts: Facts) -> bool:
-    """Return whether the addresses here are not those that the brokers advertise."""
-    return bool(_replaced(facts))
+    """Return whether a gateway responds, or no address is one that the brokers advertise."""
+    return bool(_versions(facts) or _replaced(facts))
 
 
 def judge_gateway(facts: Facts) -> Iterator[Finding]:
-    """Return the note about addresses that are those of a gateway."""
-    replaced = _replaced(facts)
-    if not replaced:
-        return
+    """Return the note about a gateway, or about addresses that are those of one."""
+    versions, replaced = _versions(facts), _replaced(facts)
     own = [f"broker {broker} itself advertises {addresses}" for broker, addresses in replaced]
+    certainty: Certainty = "certain"
+    if versions:
+        summary = f"the brokers are behind ottla gateway {listed(versions)}"
+    elif replaced:
+        certainty = "likely"
+        summary = (
+            "these addresses look like those of a gateway, or of another proxy that replaces the "
+            "brokers' addresses"
+        )
+    else:
+        return
     yield Finding(
         "note",
         "Advertised",
         "gateway",
-        "these addresses look like those of a gateway, or of another proxy that replaces the "
-        f"brokers' addresses: {listed(own)}",
+        f"{summary}: {listed(own)}" if own else summary,
         brokers=tuple(broker for broker, _ in replaced),
-        certainty="likely",
+        certainty=certainty,
     )
 
 
@@ -51,6 +60,13 @@ def unreachable_behind_gateway(broker: Broker) -> Finding:
         (broker.id,),
         certainty="likely",
     )
+
+
+def _versions(facts: Facts) -> list[str]:
+    """Return the versions of the gateways that respond, each once."""
+    servers = [*facts.bootstrap, *(broker.endpoint for broker in facts.brokers)]
+    addresses = (address for server in servers for address in server.addresses)
+    return sorted({address.gateway for address in addresses if address.gateway is not None})
 
 
 def _replaced(facts: Facts) -> list[tuple[int, str]]:

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ottla_protocol::messages::api_versions::ApiVersionsResponse;
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use tokio::task::JoinSet;
 
@@ -22,6 +23,7 @@ use crate::connection::setup::{ConnectionSetup, resolve};
 use crate::connection::{ApiRange, Connection, establish, is_controller};
 use crate::doctor::recording_network::RecordingNetwork;
 use crate::endpoint::Endpoint;
+use crate::printable::printable;
 use crate::security::TlsInfo;
 
 /// Connections on which large requests take longer are not used to identify the broker once more.
@@ -99,6 +101,7 @@ async fn probe_address(
         tls: None,
         apis: Vec::new(),
         release: None,
+        gateway: None,
         mechanisms: Vec::new(),
         view: None,
         node: None,
@@ -180,6 +183,7 @@ async fn connect(
     facts.steps.push(checked);
     facts.apis = apis?;
     facts.release = oldest_release(&facts.apis);
+    facts.gateway = opening.versions().and_then(gateway_version);
     if is_controller(opening.supported_apis()) {
         let controller = failure(Reason::ControllerPort, "this listener belongs to a KRaft controller");
         let checked = Step { check: Check::Metadata, duration: Duration::ZERO, failure: Some(controller) };
@@ -222,6 +226,11 @@ async fn connect(
     facts.steps.push(checked);
     facts.view = Some(view(response?));
     Some(connection)
+}
+
+/// The version of the gateway of ottla that has responded for the broker.
+fn gateway_version(response: &ApiVersionsResponse) -> Option<String> {
+    (!response.ottla_gateway.is_empty()).then(|| printable(&response.ottla_gateway))
 }
 
 fn tls_facts(info: &TlsInfo) -> TlsFacts {

@@ -94,6 +94,9 @@ pub struct AddressFacts {
     pub apis: Vec<ApiFacts>,
     /// The oldest release of Kafka that supports them.
     pub release: Option<&'static str>,
+    /// The version of the gateway of ottla that responds for the broker; `None` without one, or with one that is older
+    /// than this field.
+    pub gateway: Option<String>,
     /// The SASL mechanisms that the listener offers, if known.
     pub mechanisms: Vec<String>,
     /// The cluster as this broker describes it.

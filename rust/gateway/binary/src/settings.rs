@@ -111,6 +111,7 @@ impl Options<'_> {
             rules,
             limits,
             allow_faults,
+            keep_ended: self.path("access_log").is_some(),
         })
     }
 

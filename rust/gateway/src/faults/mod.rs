@@ -5,7 +5,6 @@
 //! - `response.rs`: [`ResponseFault`], what happens to a response; `items.rs`: the topics, partitions and error codes in it.
 //! - `link.rs`: [`Link`], a connection that is slow, frozen or cut; `pace.rs`: how slow; `presence.rs`: whether
 //!   the client of a frozen one is still there.
-//! - `topics.rs`: the names of topics by their ids, from responses that pass.
 //!
 //! Invariants: without an injected fault, a request costs one look at an atomic, and without `allow_faults` there is no
 //! [`Faults`]. A fault that found nothing to act on has not hit. What an operator injects is in the log, in the events
@@ -19,7 +18,6 @@ mod presence;
 mod refused;
 mod response;
 mod targets;
-mod topics;
 
 #[cfg(test)]
 mod tests;
@@ -39,7 +37,7 @@ pub(crate) use response::{CHANGED_MAX, ResponseFault};
 
 use crate::events::{Event, EventKind, Events};
 use crate::session::SessionStatus;
-use topics::TopicNames;
+use crate::topic_ids::TopicIds;
 
 /// Why a fault cannot be injected into a gateway.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +51,9 @@ pub enum FaultError {
     /// A condition on requests, for a fault of all connections of a broker.
     #[error("freeze concerns all connections of a broker: its only condition is broker")]
     FreezeWithCondition,
+    /// An error that is none.
+    #[error("the fault {0} has no error: expected an error code other than NONE")]
+    WithoutError(&'static str),
     /// As many faults as there may be.
     #[error("there are {0} faults already: remove some")]
     TooMany(usize),
@@ -74,7 +75,8 @@ pub(crate) struct Faults {
     removals: watch::Sender<u64>,
     /// The faults that freeze connections, and the broker of each; `None` for all brokers.
     frozen: watch::Sender<Vec<(FaultId, Option<i32>)>>,
-    names: TopicNames,
+    /// The names of topics, since conditions name topics and many requests only their ids.
+    names: TopicIds<String>,
 }
 
 impl Faults {
@@ -84,7 +86,7 @@ impl Faults {
             active: AtomicBool::new(false),
             removals: watch::Sender::new(0),
             frozen: watch::Sender::new(Vec::new()),
-            names: TopicNames::default(),
+            names: TopicIds::default(),
         }
     }
 
@@ -97,6 +99,9 @@ impl Faults {
     pub(crate) fn inject(&self, fault: Fault, events: &Events) -> Result<FaultId, FaultError> {
         if fault.then.is_of_a_cluster() {
             return Err(FaultError::OfACluster(fault.then.name()));
+        }
+        if let Reaction::Error(ErrorCode::None) | Reaction::ErrorAfterHandling(ErrorCode::None) = fault.then {
+            return Err(FaultError::WithoutError(fault.then.name()));
         }
         let Match { broker, api, versions, client_id, topic, partition, skip } = &fault.on;
         let has_conditions = api.is_some()

@@ -34,7 +34,7 @@ pub(super) fn respond(
     };
     let code = |named: Named<'_>| match named {
         Named::Topic(name, partition) => of(name, partition),
-        Named::TopicId(id, partition) => match faults.names.name(id) {
+        Named::TopicId(id, partition) => match faults.names.get(id) {
             Some(name) => of(&name, partition),
             // A topic without a name is none that a condition names.
             None => errors.iter().find(|(on, _)| on.topic.is_none()).map(|(_, code)| *code),

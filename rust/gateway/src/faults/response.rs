@@ -103,7 +103,7 @@ impl ResponseFault {
         if self.learns {
             for item in &items.found {
                 if let (Some(id), Some(name)) = (item.topic_id, item.topic.as_deref()) {
-                    self.faults.names.learn(id, name);
+                    self.faults.names.learn(id, |known| known == name, || name.to_owned());
                 }
             }
         }
@@ -140,7 +140,7 @@ impl ResponseFault {
     }
 
     fn covers(&self, on: &Match, item: &Item) -> bool {
-        let by_id = || item.topic_id.and_then(|id| self.faults.names.name(id));
+        let by_id = || item.topic_id.and_then(|id| self.faults.names.get(id));
         match item.level() {
             Level::Request => true,
             _ => {

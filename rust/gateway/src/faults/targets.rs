@@ -36,7 +36,7 @@ impl Topic {
     fn name(&self, faults: &Faults) -> Option<String> {
         match self {
             Self::Name(name) => Some(name.clone()),
-            Self::Id(id) => faults.names.name(*id),
+            Self::Id(id) => faults.names.get(*id),
         }
     }
 }
@@ -90,7 +90,7 @@ impl Targets {
                 let topics: Vec<String> = match request.topics {
                     Some(topics) => {
                         let name = |topic: ottla_protocol::messages::metadata::MetadataRequestTopic| {
-                            topic.name.or_else(|| faults.names.name(topic.topic_id))
+                            topic.name.or_else(|| faults.names.get(topic.topic_id))
                         };
                         topics.into_iter().filter_map(name).collect()
                     }
@@ -110,7 +110,7 @@ fn named(head: &RequestHead<'_>, faults: &Faults) -> Vec<FaultTarget> {
     let collect = |named: Named<'_>| {
         let target = match named {
             Named::Topic(name, partition) => Some((name.to_owned(), partition)),
-            Named::TopicId(id, partition) => faults.names.name(id).map(|name| (name, partition)),
+            Named::TopicId(id, partition) => faults.names.get(id).map(|name| (name, partition)),
             _ => None,
         };
         found.borrow_mut().extend(target.map(|(topic, partition)| FaultTarget { topic, partition }));

@@ -106,7 +106,7 @@ fn bytes_that_are_no_response_are_left_alone() {
             }
         }
     }
-    assert_eq!(faults.names.name(Uuid([0x7f; 16])), None);
+    assert_eq!(faults.names.get(Uuid([0x7f; 16])), None);
 }
 
 struct Book;

@@ -51,14 +51,15 @@ impl fmt::Debug for AccessLog {
 }
 
 impl AccessLog {
-    /// Opens the file to append to, `-` for standard error. From now on ended connections are kept for it.
+    /// Opens the file to append to, `-` for standard error. From now on ended connections are kept for it, and those that
+    /// ended before if the gateway has kept them.
     ///
     /// # Errors
     /// If the file cannot be opened, or the thread cannot be started.
     pub fn open(gateway: &Gateway, path: &Path) -> io::Result<Self> {
         let lines = Lines::new(Opened::new(path)?);
         let shared = Arc::clone(gateway.shared());
-        _ = shared.sessions.take_ended();
+        shared.sessions.keep_ended();
         // While one order waits, another would add nothing.
         let (orders, received) = sync_channel(1);
         let writer = Writer { shared, lines, path: path.to_owned() };

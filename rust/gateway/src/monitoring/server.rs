@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,7 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use tokio::time::error::Elapsed;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::origin;
 use super::routes::{self, Request, Response};
@@ -31,12 +31,15 @@ use crate::gateway::Gateway;
 use crate::listeners::bind;
 use crate::shared::Shared;
 
-/// The connections at a time. A further one ends the oldest without a request, or waits if all have one.
+/// The connections at a time. A further one ends the oldest without a request; if all have one, the oldest whose client
+/// takes long to read its response.
 const CONNECTIONS_MAX: usize = 16;
 /// The documents that are made at a time.
 const RESPONSES_MAX: usize = 1;
 /// How long a connection may take, with its request and its response.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a client may read its response before its connection gives way to another one.
+const READING_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the line and headers of a request may take.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(1);
 /// The longest line and headers of a request, in bytes; the least that hyper allows.
@@ -86,10 +89,10 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 connections.make_room().await;
-                let asked = Arc::new(AtomicBool::new(false));
-                let serving = serve(stream, Arc::clone(&shared), Arc::clone(&responses), Arc::clone(&asked));
+                let stage = Arc::new(Stage::default());
+                let serving = serve(stream, Arc::clone(&shared), Arc::clone(&responses), Arc::clone(&stage));
                 let task = connections.tasks.spawn(timeout(CONNECTION_TIMEOUT, serving));
-                connections.in_order.push_back((task, asked));
+                connections.in_order.push_back((task, stage));
             }
             Err(error) => {
                 tracing::debug!(target: "ottla.gateway", %error, "the status server accepts no connection");
@@ -99,36 +102,66 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
+/// How far a connection has come.
+#[derive(Debug, Default)]
+struct Stage {
+    /// Whether its request is there.
+    asked: AtomicBool,
+    /// When its response was there to be read.
+    answered: OnceLock<Instant>,
+}
+
+impl Stage {
+    /// When the connection gives way to another one; `None` while its response is made.
+    fn yields_at(&self, now: Instant) -> Option<Instant> {
+        match self.answered.get() {
+            Some(answered) => Some(*answered + READING_TIMEOUT),
+            None => (!self.asked.load(Ordering::Relaxed)).then_some(now),
+        }
+    }
+}
+
 /// The connections that are served.
 #[derive(Default)]
 struct Connections {
     tasks: JoinSet<Result<(), Elapsed>>,
-    /// Each with whether its request is there, the oldest first; some may have ended.
-    in_order: VecDeque<(AbortHandle, Arc<AtomicBool>)>,
+    /// The oldest first; some may have ended.
+    in_order: VecDeque<(AbortHandle, Arc<Stage>)>,
 }
 
 impl Connections {
     /// Waits until there is room for another one.
     async fn make_room(&mut self) {
-        while self.tasks.try_join_next().is_some() {}
-        self.in_order.retain(|(task, _)| !task.is_finished());
-        if self.tasks.len() >= CONNECTIONS_MAX
-            && let Some(place) = self.in_order.iter().position(|(_, asked)| !asked.load(Ordering::Relaxed))
-            && let Some((idle, _)) = self.in_order.remove(place)
-        {
-            idle.abort();
-        }
-        while self.tasks.len() >= CONNECTIONS_MAX {
-            _ = self.tasks.join_next().await;
+        loop {
+            while self.tasks.try_join_next().is_some() {}
+            self.in_order.retain(|(task, _)| !task.is_finished());
+            if self.tasks.len() < CONNECTIONS_MAX {
+                return;
+            }
+            let now = Instant::now();
+            let yielding = self.in_order.iter().enumerate();
+            let yielding = yielding.filter_map(|(place, (_, stage))| Some((stage.yields_at(now)?, place)));
+            // Those without a request give way at any time, the oldest first.
+            let first = yielding.min();
+            if let Some((_, place)) = first.filter(|(at, _)| *at <= now)
+                && let Some((task, _)) = self.in_order.remove(place)
+            {
+                task.abort();
+            }
+            let next = first.map_or(now + CONNECTION_TIMEOUT, |(at, _)| at);
+            tokio::select! {
+                _ = self.tasks.join_next() => {}
+                () = sleep_until(next), if next > now => {}
+            }
         }
     }
 }
 
-async fn serve(stream: TcpStream, shared: Arc<Shared>, responses: Arc<Semaphore>, asked: Arc<AtomicBool>) {
+async fn serve(stream: TcpStream, shared: Arc<Shared>, responses: Arc<Semaphore>, stage: Arc<Stage>) {
     let Ok(local) = stream.local_addr() else { return };
     let service = service_fn(|request: hyper::Request<Incoming>| {
-        let (shared, responses, asked) = (Arc::clone(&shared), Arc::clone(&responses), Arc::clone(&asked));
-        async move { Ok::<_, Infallible>(respond(request, local.ip(), shared, &responses, &asked).await) }
+        let (shared, responses, stage) = (Arc::clone(&shared), Arc::clone(&responses), Arc::clone(&stage));
+        async move { Ok::<_, Infallible>(respond(request, local.ip(), shared, &responses, &stage).await) }
     });
     let connection = http1::Builder::new()
         .keep_alive(false)
@@ -146,9 +179,11 @@ async fn respond(
     local: IpAddr,
     shared: Arc<Shared>,
     responses: &Semaphore,
-    asked: &AtomicBool,
+    stage: &Stage,
 ) -> hyper::Response<Full<Bytes>> {
-    let response = answer(request, local, shared, responses, asked).await.unwrap_or_else(|refusal| refusal);
+    let response = answer(request, local, shared, responses, stage).await.unwrap_or_else(|refusal| refusal);
+    stage.asked.store(true, Ordering::Relaxed);
+    _ = stage.answered.set(Instant::now());
     let mut sent = hyper::Response::new(Full::from(response.text));
     *sent.status_mut() = response.status;
     let headers = sent.headers_mut();
@@ -165,7 +200,7 @@ async fn answer(
     local: IpAddr,
     shared: Arc<Shared>,
     responses: &Semaphore,
-    asked: &AtomicBool,
+    stage: &Stage,
 ) -> Result<Response, Response> {
     let (head, body) = request.into_parts();
     if let Some(refusal) = origin::refusal(&head.method, &head.headers, local) {
@@ -176,7 +211,7 @@ async fn answer(
         Method::GET => Bytes::new(),
         _ => read(body).await?,
     };
-    asked.store(true, Ordering::Relaxed);
+    stage.asked.store(true, Ordering::Relaxed);
     let unavailable = |_| Response::message(StatusCode::SERVICE_UNAVAILABLE, "the gateway ends");
     let permit = responses.acquire().await.map_err(|_| unavailable(()))?;
     let responding = spawn_blocking(move || {

@@ -15,7 +15,7 @@ mod whole;
 
 pub(crate) use endpoints::{Endpoints, EndpointsWalk};
 pub(crate) use metadata::rewrite_brokers;
-pub(crate) use whole::{limit_versions, rewrite_whole};
+pub(crate) use whole::{describe_gateway, rewrite_whole};
 
 use crate::rules::AccessRules;
 use ottla_client::Endpoint;

@@ -110,12 +110,19 @@ fn rewrite_versions(version: i16, response: Bytes, rules: Option<&AccessRules>) 
     let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
     let version = if ErrorCode::from(code) == ErrorCode::UnsupportedVersion { 0 } else { version };
     let mut message = ApiVersionsResponse::decode(&mut r, version)?;
-    limit_versions(&mut message, rules);
+    describe_gateway(&mut message, rules);
     header::response_frame(ApiKey::ApiVersions, version, correlation_id, &message)
 }
 
+/// Makes a broker's response to ApiVersions that of the gateway: the versions that both support and the rules allow, and
+/// the mark by which `ottla doctor` knows a gateway. Versions before 3, which have no tagged fields, leave that out.
+pub(crate) fn describe_gateway(message: &mut ApiVersionsResponse, rules: Option<&AccessRules>) {
+    limit_versions(message, rules);
+    env!("CARGO_PKG_VERSION").clone_into(&mut message.ottla_gateway);
+}
+
 /// Limits the versions of a response to those that the gateway supports and its rules allow; leaves out other APIs.
-pub(crate) fn limit_versions(message: &mut ApiVersionsResponse, rules: Option<&AccessRules>) {
+fn limit_versions(message: &mut ApiVersionsResponse, rules: Option<&AccessRules>) {
     message.api_keys.retain_mut(|range| {
         let Ok(api) = ApiKey::try_from(range.api_key) else { return false };
         let supported = supported_versions(api);

@@ -25,7 +25,7 @@ impl AccessRules {
         response.topics.retain_mut(|topic| {
             let Some(name) = &topic.name else { return true };
             let is_allowed = self.topics.allows(name);
-            self.ids.learn(topic.topic_id, is_allowed);
+            self.learn_allowed(topic.topic_id, is_allowed);
             if is_allowed {
                 return true;
             }

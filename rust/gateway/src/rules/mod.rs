@@ -2,7 +2,8 @@
 //!
 //! - `options.rs`: rules as users state them.
 //! - `classes.rs`: which APIs change what. `names.rs`: topics and groups by patterns.
-//! - `topic_ids.rs`: topics that requests name by their ids. `filter.rs`: what responses do not show.
+//! - `offered.rs`: the versions that are offered. `filter.rs`: what responses do not show.
+//! - `produce.rs`: the partitions in a request with records.
 //!
 //! Invariants: nothing of a denied request reaches a broker; the client gets Kafka's own authorization errors
 //! (`crate::refusal`). What cannot be judged is denied: an API that names topics or groups, and for which there is no
@@ -11,8 +12,9 @@
 mod classes;
 mod filter;
 mod names;
+mod offered;
 mod options;
-mod topic_ids;
+mod produce;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,53 +22,29 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ottla_protocol::header::{self, RequestHeader};
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
-use ottla_protocol::messages::produce::ProduceRequest;
 use ottla_protocol::wire::{Reader, Uuid};
 use ottla_protocol::{ApiKey, ErrorCode, Message, WireError};
 
 pub(crate) use filter::Filter;
 use names::NameRule;
 pub use options::RuleOptions;
+use produce::{PARTITIONS_MAX, partitions};
 
 use crate::refusal::{self, Codes, Named};
 use crate::rewrite::supported_versions;
 use crate::stream::{RequestHead, Violation};
-use topic_ids::TopicIds;
+use crate::topic_ids::TopicIds;
 
-/// The first version of Produce that names topics by their ids.
-const FIRST_PRODUCE_WITH_IDS: i16 = 13;
 /// The longest request that is read whole, to be judged or changed: what it becomes in memory is some hundred times as
 /// long at worst.
 const GATHERED_MAX: usize = 1024 * 1024;
 /// The longest request with records that is read whole.
 const RECORDS_MAX: usize = 16 * 1024 * 1024;
-/// The partitions in a request with records. Producers send one batch for each partition of which a broker leads.
-const PARTITIONS_MAX: usize = 20_000;
-/// The first version of Metadata that says whether it may create topics.
-const FIRST_WITH_CREATION: i16 = 4;
 /// The first version of Metadata that asks for topics by their ids.
 const FIRST_BY_ID: i16 = 12;
 /// The APIs that every client needs.
 const NEEDED: [ApiKey; 4] =
     [ApiKey::ApiVersions, ApiKey::Metadata, ApiKey::SaslHandshake, ApiKey::SaslAuthenticate];
-/// The last versions that name topics, of APIs whose later ones have ids.
-const LAST_WITH_NAMES: [(ApiKey, i16); 6] = [
-    (ApiKey::Produce, FIRST_PRODUCE_WITH_IDS - 1),
-    (ApiKey::Fetch, 12),
-    (ApiKey::OffsetCommit, 9),
-    (ApiKey::OffsetFetch, 9),
-    (ApiKey::TxnOffsetCommit, 5),
-    (ApiKey::DeleteTopics, 5),
-];
-/// The APIs of brokers among themselves that name topics or groups.
-const OF_BROKERS: [ApiKey; 6] = [
-    ApiKey::WriteTxnMarkers,
-    ApiKey::InitializeShareGroupState,
-    ApiKey::ReadShareGroupState,
-    ApiKey::ReadShareGroupStateSummary,
-    ApiKey::WriteShareGroupState,
-    ApiKey::DeleteShareGroupState,
-];
 /// The APIs whose requests name neither topics nor groups, and whose responses show none.
 const NAMES_NOTHING: [ApiKey; 22] = [
     ApiKey::AddRaftVoter,
@@ -103,7 +81,8 @@ pub struct AccessRules {
     creates_no_topics: bool,
     topics: NameRule,
     groups: NameRule,
-    ids: Arc<TopicIds>,
+    /// Whether a topic is allowed, by its id. One that is not known is not, since it may be that of a topic that is not.
+    ids: Arc<TopicIds<bool>>,
 }
 
 /// What becomes of a request.
@@ -183,7 +162,11 @@ impl AccessRules {
 
     /// Remembers the topic of an id.
     pub(crate) fn learn(&self, id: Uuid, name: &str) {
-        self.ids.learn(id, self.topics.allows(name));
+        self.learn_allowed(id, self.topics.allows(name));
+    }
+
+    fn learn_allowed(&self, id: Uuid, is_allowed: bool) {
+        self.ids.learn(id, |known| *known == is_allowed, || is_allowed);
     }
 
     /// Whether the API's requests must be decoded if these are to pass.
@@ -195,31 +178,6 @@ impl AccessRules {
     /// Whether requests for metadata are changed.
     fn changes_metadata(&self) -> bool {
         self.creates_no_topics || self.limits_topics()
-    }
-
-    /// The versions of an API that are offered of those that the gateway supports; `None` if it is not.
-    pub(crate) fn limit(&self, api: ApiKey, (min, max): (i16, i16)) -> Option<(i16, i16)> {
-        let is_refused = self.denied.contains(&api);
-        if (is_refused && !refusal::is_known(api))
-            || (self.limits_names() && OF_BROKERS.contains(&api))
-            // Its cursor names the next topic, whichever that is. Clients ask for the metadata instead.
-            || (self.limits_topics() && api == ApiKey::DescribeTopicPartitions)
-        {
-            return None;
-        }
-        let (mut min, mut max) = (min, max);
-        if is_refused || self.is_judged(api) {
-            min = min.max(api.versions().0);
-        }
-        if api == ApiKey::Metadata && self.changes_metadata() {
-            min = min.max(FIRST_WITH_CREATION);
-        }
-        if let Some((_, last)) =
-            LAST_WITH_NAMES.iter().find(|(named, _)| *named == api && self.limits_topics())
-        {
-            max = max.min(*last);
-        }
-        (min <= max).then_some((min, max))
     }
 
     /// Decides what becomes of a request.
@@ -273,7 +231,7 @@ impl AccessRules {
                 Named::Topic(name, _) => self.topics.allows(name),
                 Named::CreatedTopic(name) => !self.creates_no_topics && self.topics.allows(name),
                 Named::AllTopics => !self.limits_topics(),
-                Named::TopicId(id, _) if self.limits_topics() => match self.ids.is_allowed(id) {
+                Named::TopicId(id, _) if self.limits_topics() => match self.ids.get(id) {
                     Some(is_allowed) => is_allowed,
                     // The client asks for the metadata then, by which the gateway learns it.
                     None => return Some(ErrorCode::UnknownTopicId),
@@ -335,31 +293,6 @@ impl AccessRules {
 /// Whether a request for metadata asks for a topic by its id.
 fn has_id(topic: &MetadataRequestTopic) -> bool {
     topic.name.is_none() || !topic.topic_id.is_zero()
-}
-
-/// The partitions in the body of Produce, which are counted before they are decoded: each takes far more memory then.
-fn partitions(body: Bytes, version: i16) -> Result<usize, WireError> {
-    let flexible = (ProduceRequest::FLEXIBLE)(version);
-    let mut r = Reader::new(body);
-    r.string(flexible)?;
-    r.i16()?;
-    r.i32()?;
-    let mut partitions = 0;
-    let tags = |r: &mut Reader| if flexible { r.tagged(|_, _| Ok(false)) } else { Ok(()) };
-    for _ in 0..r.count(flexible, 1)?.unwrap_or_default() {
-        match version < FIRST_PRODUCE_WITH_IDS {
-            true => drop(r.string(flexible)?),
-            false => drop(r.uuid()?),
-        }
-        for _ in 0..r.count(flexible, 1)?.unwrap_or_default() {
-            r.i32()?;
-            r.bytes(flexible)?;
-            tags(&mut r)?;
-            partitions += 1;
-        }
-        tags(&mut r)?;
-    }
-    Ok(partitions)
 }
 
 #[cfg(test)]

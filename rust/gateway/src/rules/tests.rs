@@ -7,6 +7,7 @@ use ottla_protocol::header::{LENGTH_PREFIX, decode_response_header};
 use ottla_protocol::messages::metadata::{MetadataRequestTopic, MetadataResponse, MetadataResponseTopic};
 use ottla_protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
 
+use super::offered::FIRST_WITH_CREATION;
 use super::*;
 use crate::stream::read_head;
 
@@ -138,7 +139,7 @@ fn metadata_does_not_show_denied_topics() {
     let (error_code, topic_id) = (ErrorCode::UnknownTopicId.code(), Uuid([2; 16]));
     let denied = MetadataResponseTopic { name: None, topic_id, error_code, ..Default::default() };
     assert_eq!(filtered(Filter::ById), [topic("open", 1), denied]);
-    assert_eq!(rules.ids.is_allowed(Uuid([2; 16])), Some(false));
+    assert_eq!(rules.ids.get(Uuid([2; 16])), Some(false));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use super::guard::{Guard, LoginRequest};
 use super::logins::Logins;
 use super::state::Login;
 use super::upstream::Upstream;
-use crate::rewrite::{limit_versions, supported_versions};
+use crate::rewrite::{describe_gateway, supported_versions};
 use crate::rules::AccessRules;
 use crate::session::{SessionStatus, unsupported_version};
 use crate::shared::Shared;
@@ -162,7 +162,7 @@ fn versions(
         error_code: ErrorCode::UnknownServerError.code(),
         ..Default::default()
     });
-    limit_versions(&mut response, rules);
+    describe_gateway(&mut response, rules);
     if head.version < FIRST_WITH_FEATURES_FROM_ZERO {
         response.supported_features.retain(|feature| feature.min_version > 0);
     }

@@ -1,9 +1,13 @@
 //! Proves: faults are injected, listed and removed over HTTP, where these are allowed; pages of browsers and requests of
-//! any other form change nothing.
+//! any other form change nothing; whoever reads slowly holds up nobody else.
+
+use std::time::{Duration, Instant};
 
 use ottla_client::environment::Environment;
+use ottla_faults::{Fault, Match, Reaction};
 use ottla_gateway::monitoring::StatusServer;
 use ottla_gateway::{Gateway, GatewayConfig};
+use ottla_protocol::ErrorCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -80,4 +84,37 @@ async fn a_gateway_without_faults_says_how_to_allow_them() {
         let (status, body) = ask(&server, request, JSON, SILENCE).await;
         assert!(status == 403 && body.contains("--allow-faults"), "{request}: {status} {body}");
     }
+}
+
+/// Rust callers, who state no document.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_error_that_is_none_is_refused() {
+    let gateway = Gateway::start(gateway_config("none:1"), Environment::default()).await.unwrap();
+    for then in [Reaction::Error(ErrorCode::None), Reaction::ErrorAfterHandling(ErrorCode::None)] {
+        let refused = gateway.inject(Fault::once(Match::any(), then)).unwrap_err();
+        assert!(refused.to_string().contains("other than NONE"), "{refused}");
+    }
+    assert_eq!(gateway.faults().unwrap().len(), 0);
+}
+
+/// Clients that read nothing of long responses, as many as there may be, held up all others for 5 s.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_readers_hold_up_nobody_for_long() {
+    let gateway = Gateway::start(gateway_config("none:1"), Environment::default()).await.unwrap();
+    let server = serve(&gateway);
+    // The list is longer than what the buffers of a connection take.
+    for _ in 0..400 {
+        gateway.inject(Fault::once(Match::any(), Reaction::Bytes(vec![b'x'; 48 * 1024].into()))).unwrap();
+    }
+    let mut readers = Vec::new();
+    for _ in 0..16 {
+        let mut reader = TcpStream::connect(server.address()).await.unwrap();
+        reader.write_all(b"GET /faults HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+        // Its response has begun.
+        within_deadline(reader.readable()).await.unwrap();
+        readers.push(reader);
+    }
+    let begun = Instant::now();
+    assert_eq!(ask(&server, "GET /totals", "", "").await.0, 200);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
 }

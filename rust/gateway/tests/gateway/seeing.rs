@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ottla_client::Config;
 use ottla_client::producer::{Producer, Record};
+use ottla_gateway::monitoring::AccessLog;
 use ottla_gateway::{EventKind, Gateway, Role, SessionInfo};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, SaslConfig, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -63,6 +64,21 @@ async fn what_a_connection_is_for_and_what_went_wrong() {
         ("the client closed the connection", "billing")
     );
     assert!(gateway.take_ended().0.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_access_log_has_connections_that_ended_before_it_was_open() {
+    let own = ottla_gateway::GatewayConfig { keep_ended: true, ..gateway_config("none:1") };
+    let environment = ottla_client::environment::Environment::default();
+    let gateway = Gateway::start(own, environment).await.expect("a gateway");
+    drop(tokio::net::TcpStream::connect(gateway.address()).await.expect("connected"));
+    until(|| gateway.totals().accepted == 1 && gateway.sessions().is_empty()).await;
+    let path = std::env::temp_dir().join(format!("ottla-gateway-log-{}", std::process::id()));
+    let log = AccessLog::open(&gateway, &path).expect("a log");
+    assert!(log.flush(Duration::from_secs(5)));
+    let lines = std::fs::read_to_string(&path).expect("lines");
+    std::fs::remove_file(&path).expect("removed");
+    assert_eq!(lines.lines().count(), 1, "{lines}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

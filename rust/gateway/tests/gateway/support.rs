@@ -58,6 +58,7 @@ pub(crate) fn gateway_config(servers: &str) -> GatewayConfig {
         rules: AccessRules::default(),
         limits: Limits::default(),
         allow_faults: true,
+        keep_ended: false,
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! The response header is always version 0, so that a client can read the response even if the broker
 //! does not know the request's version.
+//!
+//! A gateway of ottla adds a tagged field of its own, which other clients skip (KIP-482).
 
 message! {
     ApiVersionsRequest: versions 0-5, flexible 3+;
@@ -25,6 +27,7 @@ message! {
         finalized_features_epoch: i64 [3+ ignorable] tag 1 = -1,
         finalized_features: Vec<FinalizedFeatureKey> [3+ ignorable] tag 2,
         zk_migration_ready: bool [3+ ignorable] tag 3,
+        ottla_gateway: String [3+ ignorable] tag 10000,
     }
 
     struct ApiVersion {
