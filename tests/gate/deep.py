@@ -120,7 +120,7 @@ def _summary(text: str, status: int) -> str:
         return f"{passed} passed, {failed} failed"
     closing = re.findall(r"^=+ (.*(?:passed|failed|error|deselected).*) =+$", text, re.MULTILINE)
     if closing:
-        return closing[-1]
+        return str(closing[-1])
     # A program of ours, which ends with what it found.
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1].removeprefix("==> ") if lines and status == 0 else "did not finish"
