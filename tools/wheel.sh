@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a manylinux wheel (tools/build_wheel.sh), checks its libraries, and tests it in a clean environment of each
-# installed Python, without pyarrow; then its console, with the extra.
+# installed Python (tests/support/interpreters.py), without pyarrow; then its console, with the extra.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,9 +12,8 @@ wheel=$(echo "$out"/*.whl)
 ls -lh "$wheel"
 
 tried=0
-for python in python3.{10..15} ~/.pyenv/versions/3.*/bin/python3; do
-  command -v "$python" >/dev/null || continue
-  "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || continue
+pythons=$(.venv/bin/python -m tests.support.interpreters)
+for python in $pythons; do
   rm -rf "$out/clean"
   "$python" -m venv "$out/clean"
   "$out/clean/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
@@ -24,4 +23,4 @@ for python in python3.{10..15} ~/.pyenv/versions/3.*/bin/python3; do
   tried=$((tried + 1))
 done
 rm -rf "$out/clean"
-((tried)) || { echo 'no Python 3.10 or newer was found to test the wheel' >&2; exit 1; }
+((tried)) || { echo 'no Python that ottla supports was found to test the wheel' >&2; exit 1; }

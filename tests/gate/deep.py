@@ -63,6 +63,8 @@ def sections(seeds: int) -> list[Section]:
         Section("peer-suites", [sys.executable, "-m", "tests.peer_suites"]),
         # Fails if ottla's command line does not do a daily task, or hides the cause of a failure.
         Section("command-lines", [sys.executable, "-m", "benches.command_line.run"]),
+        # The versions that the gate does not run: writes tests/matrix/results.json.
+        Section("matrix", [sys.executable, "-m", "tests.matrix"]),
         Section("instructions", [sys.executable, "-m", "benches.instructions"]),
         Section("fuzz", ["tools/fuzz.sh", os.environ.get("FUZZ_SECONDS", "60")]),
         Section("publish", ["tools/publish_rehearsal.sh"]),

@@ -104,16 +104,16 @@ def test_javas_clients(
     _check(guarded, site, topic, client.software)
 
 
-@pytest.mark.parametrize("name", [KAF, RPK])
+@pytest.mark.parametrize(("name", "handshake"), [(KAF, 0), (KAF, 1), (RPK, 1)])
 def test_a_command_line(
-    guarded: GuardedKafka, site: Site, topic: str, name: str, tmp_path: Path
+    guarded: GuardedKafka, site: Site, topic: str, name: str, handshake: int, tmp_path: Path
 ) -> None:
     bootstrap = site.gateway.bootstrap
     env = environment(tmp_path, Target(bootstrap, user=USER, password=PASSWORD))
     settings = tmp_path / ".kaf" / "config"
     config = json.loads(settings.read_text())
-    # By default kaf logs in as before Kafka 1.0, with version 0 of SaslHandshake.
-    config["clusters"][0]["SASL"]["version"] = 1
+    # The version of SaslHandshake: by default kaf logs in as before Kafka 1.0.
+    config["clusters"][0]["SASL"]["version"] = handshake
     settings.write_text(json.dumps(config))
     command = {
         KAF: ("produce", topic, "--key", "k"),

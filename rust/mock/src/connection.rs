@@ -61,6 +61,15 @@ async fn serve(
     let (mut input, mut output) = (BufReader::new(input), BufWriter::new(output));
     let mut session = Session::default();
     while let Some(bytes) = read_frame(&mut input, shared.config.max_request_bytes).await? {
+        if session.expects_token() {
+            let step = session.authenticate(&shared.state.lock(), &bytes);
+            // Without headers there is no error code: a refusal closes the connection.
+            let reply = step.map_err(io::Error::other)?.auth_bytes;
+            output.write_i32(i32::try_from(reply.len()).map_err(io::Error::other)?).await?;
+            output.write_all(&reply).await?;
+            output.flush().await?;
+            continue;
+        }
         let (header, body) = RequestHeader::decode_any(&bytes).map_err(io::Error::other)?;
         drop(bytes);
         shared.request_log.lock().record(broker, connection, &header);

@@ -21,6 +21,8 @@ pub(crate) struct Session {
     principal: Option<Principal>,
     /// Whether a delegation token authenticated the user.
     has_token: bool,
+    /// Whether the messages of the exchange come without headers: after SaslHandshake version 0.
+    is_headerless: bool,
     expires: Option<Instant>,
 }
 
@@ -82,11 +84,22 @@ impl Session {
     }
 
     /// Handles SaslHandshake.
-    pub(crate) fn handshake(&mut self, sasl: Option<&SaslConfig>, mechanism: &str) -> Result<(), ErrorCode> {
+    pub(crate) fn handshake(
+        &mut self,
+        sasl: Option<&SaslConfig>,
+        mechanism: &str,
+        version: i16,
+    ) -> Result<(), ErrorCode> {
         let sasl = sasl.ok_or(ErrorCode::IllegalSaslState)?;
         let chosen = sasl.mechanisms.iter().find(|offered| offered.name() == mechanism);
         self.state = State::HandshakeDone(*chosen.ok_or(ErrorCode::UnsupportedSaslMechanism)?);
+        self.is_headerless = version == 0;
         Ok(())
+    }
+
+    /// Whether the next frame is a message of the exchange without a header.
+    pub(crate) fn expects_token(&self) -> bool {
+        self.is_headerless && !matches!(self.state, State::New | State::Authenticated)
     }
 
     /// Handles SaslAuthenticate. After a failure, the connection accepts nothing more.

@@ -84,8 +84,6 @@ pub(crate) fn supported_versions(api: ApiKey) -> (i16, i16) {
     let (min, max) = api.versions();
     let min = match api {
         ApiKey::Metadata | ApiKey::FindCoordinator | ApiKey::DescribeCluster => min,
-        // After version 0 the tokens follow without headers.
-        ApiKey::SaslHandshake => 1,
         // An older version has no address, and the header of the first.
         _ => 0,
     };

@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use ottla_protocol::header;
 use ottla_protocol::messages::sasl_authenticate::SaslAuthenticateRequest;
-use ottla_protocol::messages::sasl_handshake::SaslHandshakeRequest;
+use ottla_protocol::messages::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse};
 use ottla_protocol::wire::Reader;
 use ottla_protocol::{ApiKey, ErrorCode, Message};
 use tokio::io::AsyncWrite;
@@ -69,6 +69,15 @@ impl Guard {
         if is_login && !head.is_whole {
             return Ok(Ruling::Gather);
         }
+        // As a broker whose sessions do not expire. A client that knows of their end has version 1 (KIP-368).
+        if LoginRequest::has_no_headers(head) {
+            let response = SaslHandshakeResponse {
+                error_code: ErrorCode::IllegalSaslState.code(),
+                ..SaslHandshakeResponse::default()
+            };
+            let frame = header::response_frame(head.api, head.version, head.correlation_id, &response);
+            return Ok(Ruling::Answer(frame.map_err(|_| Violation::RequestHeader)?.to_bytes()));
+        }
         if is_login {
             self.work = Some(Work::Client(LoginRequest::read(head)?));
             return Ok(Ruling::Wait);
@@ -94,14 +103,15 @@ impl Guard {
         match self.work.take() {
             None => Ok(()),
             Some(Work::Client(request)) => {
-                let handled = request.handle(&self.logins, &mut self.login).await;
+                // In boxes: each session would have room for what happens once in a while.
+                let handled = Box::pin(request.handle(&self.logins, &mut self.login)).await;
                 let handled = handled.map_err(SessionEnd::ClientViolation)?;
-                (self.answer, self.is_refused) = (Some(handled.response), handled.is_refused);
+                (self.answer, self.is_refused) = (Some(handled.sent), handled.is_refused);
                 Ok(())
             }
             Some(Work::Upstream) => {
                 let Some(user) = self.login.user() else { return Ok(()) };
-                let renewed = self.upstream.renew(&self.logins, user, session, to_broker).await;
+                let renewed = Box::pin(self.upstream.renew(&self.logins, user, session, to_broker)).await;
                 renewed.map_err(SessionEnd::Login)
             }
         }
@@ -113,6 +123,8 @@ impl Guard {
 pub(super) struct LoginRequest {
     version: i16,
     correlation_id: i32,
+    /// Whether it has no header.
+    is_token: bool,
     message: LoginMessage,
 }
 
@@ -124,17 +136,28 @@ enum LoginMessage {
 
 /// A response to a request of a login.
 pub(super) struct Handled {
+    /// The bytes for the client: to a refused message without a header there are none.
+    pub(super) sent: Bytes,
+    /// The frame with the response.
     pub(super) response: Bytes,
     pub(super) is_complete: bool,
     pub(super) is_refused: bool,
 }
 
 impl LoginRequest {
+    /// Whether the messages of the exchange follow this request without headers.
+    pub(super) fn has_no_headers(head: &RequestHead<'_>) -> bool {
+        head.api == ApiKey::SaslHandshake && head.version == 0
+    }
+
     /// Decodes the request, which must be whole.
     pub(super) fn read(head: &RequestHead<'_>) -> Result<Self, Violation> {
         let mut r = Reader::new(Bytes::copy_from_slice(head.body));
         let malformed = |_| Violation::MalformedRequest(head.api.name());
         let message = match head.api {
+            _ if head.is_token => {
+                LoginMessage::Authenticate(SaslAuthenticateRequest { auth_bytes: r.rest().clone().into() })
+            }
             ApiKey::SaslHandshake => LoginMessage::Handshake(
                 SaslHandshakeRequest::decode(&mut r, head.version).map_err(malformed)?,
             ),
@@ -142,12 +165,14 @@ impl LoginRequest {
                 SaslAuthenticateRequest::decode(&mut r, head.version).map_err(malformed)?,
             ),
         };
-        Ok(Self { version: head.version, correlation_id: head.correlation_id, message })
+        let RequestHead { version, correlation_id, is_token, .. } = *head;
+        Ok(Self { version, correlation_id, is_token, message })
     }
 
     /// The response to it.
     pub(super) async fn handle(self, logins: &Logins, login: &mut Login) -> Result<Handled, Violation> {
         let (version, id) = (self.version, self.correlation_id);
+        let mut token = None;
         let (frame, is_complete, is_refused) = match self.message {
             LoginMessage::Handshake(request) => {
                 let response = logins.handshake(login, &request).await;
@@ -157,10 +182,21 @@ impl LoginRequest {
             LoginMessage::Authenticate(request) => {
                 let checked = logins.authenticate(login, &request.auth_bytes.0).await;
                 let frame = header::response_frame(ApiKey::SaslAuthenticate, version, id, &checked.response);
+                if self.is_token {
+                    let reply = &checked.response.auth_bytes.0;
+                    token = Some(if checked.is_refused { Bytes::new() } else { framed(reply) });
+                }
                 (frame, checked.is_complete, checked.is_refused)
             }
         };
-        let frame = frame.map_err(|_| Violation::RequestHeader)?;
-        Ok(Handled { response: frame.to_bytes(), is_complete, is_refused })
+        let response = frame.map_err(|_| Violation::RequestHeader)?.to_bytes();
+        let sent = token.unwrap_or_else(|| response.clone());
+        Ok(Handled { sent, response, is_complete, is_refused })
     }
+}
+
+/// A token with its length in front; those of the gateway are short.
+fn framed(token: &[u8]) -> Bytes {
+    let length = u32::try_from(token.len()).unwrap_or_default();
+    [&length.to_be_bytes()[..], token].concat().into()
 }

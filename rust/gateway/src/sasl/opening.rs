@@ -1,7 +1,8 @@
 //! A connection until its client is logged in, and the connection to a broker that goes with it.
 //!
-//! Invariants: a client that is not logged in may send frames of 64 KiB at most, and only those of a login. The gateway
-//! is logged in to the broker before the client learns that it is logged in here.
+//! Invariants: a client that is not logged in may send frames of 64 KiB at most, and only those of a login: after
+//! SaslHandshake version 0, messages without headers until it is logged in. The gateway is logged in to the broker before
+//! the client learns that it is logged in here.
 
 use std::io;
 use std::sync::Arc;
@@ -58,9 +59,13 @@ pub(crate) async fn open(
 ) -> Result<(Box<dyn Stream>, Guard), OpenError> {
     let mut login = Login::new();
     let mut setup: Option<ConnectionSetup> = None;
+    let mut is_headerless = false;
     loop {
-        let frame = read_frame(client).await?;
-        let head = read_head(&frame, true)?.ok_or(Violation::RequestHeader)?;
+        let frame = read_frame(client, if is_headerless { 0 } else { LENGTH_MIN }).await?;
+        let head = match is_headerless {
+            true => RequestHead::token(&frame, frame.len()),
+            false => read_head(&frame, true)?.ok_or(Violation::RequestHeader)?,
+        };
         let (api, version, correlation_id) = (head.api, head.version, head.correlation_id);
         if !login.allows(api, Instant::now()) {
             return Err(Violation::BeforeLogin(api.name()).into());
@@ -94,10 +99,11 @@ pub(crate) async fn open(
             status.responded(&pending, body_of(&response), Instant::now());
             continue;
         }
+        is_headerless |= LoginRequest::has_no_headers(&head);
         let request = LoginRequest::read(&head)?;
         let handled = request.handle(logins, &mut login).await?;
         if handled.is_refused {
-            send(client, &handled.response).await?;
+            send(client, &handled.sent).await?;
             status.responded(&pending, body_of(&handled.response), Instant::now());
             return Err(OpenError::Refused);
         }
@@ -113,7 +119,7 @@ pub(crate) async fn open(
                 Some((connected.into_stream()?, upstream))
             }
         };
-        send(client, &handled.response).await?;
+        send(client, &handled.sent).await?;
         status.responded(&pending, body_of(&handled.response), Instant::now());
         if let Some((stream, upstream)) = opened {
             return Ok((stream, Guard::new(Arc::clone(logins), login, upstream)));
@@ -122,13 +128,11 @@ pub(crate) async fn open(
 }
 
 /// Reads a frame without its length.
-async fn read_frame(client: &mut Box<dyn Stream>) -> Result<Vec<u8>, OpenError> {
+async fn read_frame(client: &mut Box<dyn Stream>, min: usize) -> Result<Vec<u8>, OpenError> {
     let announced = client.read_i32().await?;
-    let (min, max) = (LENGTH_MIN, FRAME_MAX_BEFORE_LOGIN);
-    let length = usize::try_from(announced).unwrap_or(0);
-    if !(min..=max).contains(&length) {
-        return Err(Violation::FrameLength { length: announced, min, max }.into());
-    }
+    let max = FRAME_MAX_BEFORE_LOGIN;
+    let length = usize::try_from(announced).ok().filter(|length| (min..=max).contains(length));
+    let length = length.ok_or(Violation::FrameLength { length: announced, min, max })?;
     // Grows with the bytes that arrive, not with those that are announced.
     let mut frame = Vec::new();
     client.take(length as u64).read_to_end(&mut frame).await?;

@@ -31,6 +31,11 @@ impl Login {
         self.accepted.as_deref()
     }
 
+    /// The mechanism that the client has chosen last.
+    pub(super) fn mechanism(&self) -> &str {
+        &self.mechanism
+    }
+
     /// The client chooses a mechanism.
     pub(super) fn handshake(&mut self, head: &RequestHead<'_>) {
         self.mechanism =
@@ -41,9 +46,13 @@ impl Login {
     /// The client sends a message of the exchange.
     pub(super) fn authenticate(&mut self, head: &RequestHead<'_>) {
         // The name is in the first message.
-        if self.claimed.is_none()
-            && let Some(request) = decode::<SaslAuthenticateRequest>(head)
-        {
+        if self.claimed.is_some() {
+            return;
+        }
+        if head.is_token {
+            let is_readable = head.is_whole && head.body.len() <= MESSAGE_MAX;
+            self.claimed = name_in(&self.mechanism, head.body).filter(|_| is_readable);
+        } else if let Some(request) = decode::<SaslAuthenticateRequest>(head) {
             self.claimed = name_in(&self.mechanism, &request.auth_bytes.0);
         }
     }

@@ -14,6 +14,7 @@ mod requests;
 mod responses;
 mod role;
 mod status;
+mod tokens;
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -118,6 +119,8 @@ pub(crate) struct Session<'a> {
     room: Notify,
     /// Whether the client has sent a whole request.
     has_request: AtomicBool,
+    /// Whether the broker has accepted the latest SaslHandshake of version 0; `None` before its response.
+    handshake: Mutex<Option<bool>>,
     /// What injected faults do to the connections.
     link: Link,
 }
@@ -214,6 +217,7 @@ impl<'a> Session<'a> {
             draining,
             room: Notify::new(),
             has_request: AtomicBool::new(false),
+            handshake: Mutex::new(None),
             link,
         }
     }

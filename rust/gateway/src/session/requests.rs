@@ -9,7 +9,7 @@ use ottla_protocol::{ApiKey, ErrorCode, header};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use super::buffers::Inlet;
-use super::{Session, SessionEnd, send};
+use super::{Session, SessionEnd, send, tokens};
 use crate::faults::{Injected, SessionFaults, Toward};
 use crate::rewrite::supported_versions;
 use crate::rules::{AccessRules, RuleRuling};
@@ -36,6 +36,9 @@ pub(super) async fn pump(
         }
         if stream.is_waiting() {
             session.wait_for_room().await;
+            if stream.awaits_handshake() {
+                stream.handshake_answered(session.wait_for_handshake().await);
+            }
             if let Some(faults) = &faults {
                 faults.wait(&session.link).await;
             }
@@ -98,7 +101,7 @@ fn judge(
     closing: &mut Option<PendingResponse>,
 ) -> Result<Verdict, Violation> {
     let now = Instant::now();
-    {
+    let follows_token = {
         let in_flight = session.in_flight.lock();
         if closing.is_some() || in_flight.is_over() {
             return Ok(Verdict::Discard);
@@ -106,6 +109,17 @@ fn judge(
         if in_flight.is_full() {
             return Ok(Verdict::Wait);
         }
+        in_flight.ends_with_token()
+    };
+    if head.is_token {
+        return Ok(session.pass_token(head, now));
+    }
+    if follows_token {
+        session.end_tokens(now);
+    }
+    // The mechanism says how the login ends.
+    if tokens::begins(head) && !head.is_whole {
+        return Ok(Verdict::Gather(FRAME_MAX_BEFORE_LOGIN));
     }
     let answer = match guard.map(|guard| guard.judge(head, now)).transpose()? {
         None | Some(Ruling::Pass) if head.version > supported_versions(head.api).1 => {
@@ -140,6 +154,9 @@ fn judge(
                 (source, verdict, fault) = (Some(own), Verdict::Discard, found);
             }
         }
+    }
+    if tokens::begins(head) {
+        *session.handshake.lock() = None;
     }
     let named = session.status.requested(head, now).map(Box::new);
     let pending = |source| PendingResponse {

@@ -41,6 +41,7 @@ pub(super) async fn pump(
         let progress = {
             let (mut in_flight, now) = (session.in_flight.lock(), Instant::now());
             stream.advance(inlet.bytes(), &mut output, &mut in_flight, book, &mut |pending, body| {
+                session.handshake_answered(pending, body);
                 let is_refused = session.status.responded(pending, body, now);
                 if let Some(named) = pending.named.as_deref().filter(|_| !is_refused) {
                     session.events.coordinates(session.status, named);

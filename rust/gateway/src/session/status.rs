@@ -141,7 +141,7 @@ impl SessionStatus {
         let mut seen = self.seen.lock();
         let client_id = head.client_id.unwrap_or_default();
         let client_id = &client_id[..client_id.len().min(CLIENT_ID_MAX)];
-        if seen.client_id != client_id {
+        if seen.client_id != client_id && !head.is_token {
             seen.client_id = client_id.to_vec();
         }
         seen.counts.request(head.api);
@@ -192,6 +192,11 @@ impl SessionStatus {
     /// The broker that the client named; `None` for the bootstrap address.
     pub(crate) fn broker(&self) -> Option<i32> {
         self.seen.lock().broker
+    }
+
+    /// The mechanism of the latest login.
+    pub(super) fn mechanism(&self) -> String {
+        self.seen.lock().login.mechanism().to_owned()
     }
 
     /// The client id of the latest request.

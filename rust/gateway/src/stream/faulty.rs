@@ -68,7 +68,7 @@ pub(super) fn send_own(
 ) {
     let mut frame = match &pending.source {
         Source::Gateway(frame) | Source::Raw(frame) => frame.clone(),
-        Source::Broker | Source::Own(_) | Source::Close | Source::Silence => Bytes::new(),
+        Source::Broker | Source::Token | Source::Own(_) | Source::Close | Source::Silence => Bytes::new(),
     };
     let is_response = matches!(pending.source, Source::Gateway(_));
     let mut closes = matches!(pending.source, Source::Close);

@@ -44,6 +44,16 @@ pub fn rewriting(data: &[u8]) {
     }
 }
 
+/// Whether a stream waits although it has bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pause {
+    None,
+    /// Until the response to a handshake, which has come when it goes on.
+    Briefly,
+    /// Until a response.
+    ForGood,
+}
+
 /// What has come out of one direction.
 #[derive(Debug, Default)]
 struct Direction {
@@ -58,37 +68,44 @@ impl Direction {
     fn run(
         input: &[u8],
         piece: usize,
-        mut advance: impl FnMut(&[u8], &mut Output) -> Result<(Progress, bool), Violation>,
+        mut advance: impl FnMut(&[u8], &mut Output) -> Result<(Progress, Pause), Violation>,
     ) -> Self {
         let mut direction = Self::default();
         let mut buffer = Vec::new();
         // An empty piece at the end: a response of the gateway's own may be due.
         for piece in input.chunks(piece).chain([&[][..]]) {
             buffer.extend_from_slice(piece);
-            let mut output = Output::default();
-            let (progress, is_waiting) = match advance(&buffer, &mut output) {
-                Ok(advanced) => advanced,
-                Err(violation) => {
-                    direction.violation = Some(violation.to_string());
-                    return direction;
-                }
-            };
-            let Progress { consumed, wanted } = progress;
-            assert!(consumed <= buffer.len(), "{progress:?} of {}", buffer.len());
-            assert!(wanted <= WANTED_MAX, "{progress:?}");
-            assert!(is_waiting || wanted > buffer.len() - consumed, "{progress:?} of {}", buffer.len());
-            for segment in output.segments() {
-                match segment {
-                    Segment::Input(range) => {
-                        assert!(range.end <= consumed, "{range:?} of {progress:?}");
-                        direction.sent.extend_from_slice(&buffer[range.clone()]);
+            let mut pause = Pause::Briefly;
+            while pause == Pause::Briefly {
+                let mut output = Output::default();
+                let progress = match advance(&buffer, &mut output) {
+                    Ok((progress, found)) => {
+                        pause = found;
+                        progress
                     }
-                    Segment::Owned(bytes) => direction.sent.extend_from_slice(bytes),
+                    Err(violation) => {
+                        direction.violation = Some(violation.to_string());
+                        return direction;
+                    }
+                };
+                let Progress { consumed, wanted } = progress;
+                assert!(consumed <= buffer.len(), "{progress:?} of {}", buffer.len());
+                assert!(wanted <= WANTED_MAX, "{progress:?}");
+                let may_go_on = pause != Pause::None || wanted > buffer.len() - consumed;
+                assert!(may_go_on, "{progress:?} of {}", buffer.len());
+                for segment in output.segments() {
+                    match segment {
+                        Segment::Input(range) => {
+                            assert!(range.end <= consumed, "{range:?} of {progress:?}");
+                            direction.sent.extend_from_slice(&buffer[range.clone()]);
+                        }
+                        Segment::Owned(bytes) => direction.sent.extend_from_slice(bytes),
+                    }
                 }
+                buffer.drain(..consumed);
+                direction.left = buffer.len();
             }
-            buffer.drain(..consumed);
-            direction.left = buffer.len();
-            if is_waiting {
+            if pause == Pause::ForGood {
                 break;
             }
         }
@@ -111,6 +128,7 @@ impl Direction {
 struct Judged {
     api: ApiKey,
     version: i16,
+    correlation_id: i32,
     is_passed: bool,
     expects_response: bool,
 }
@@ -129,8 +147,18 @@ impl Connection {
         let mut judged = Vec::new();
         let mut stream = RequestStream::new(REQUEST_MAX);
         let requests = Direction::run(client, piece, |input, output| {
+            if stream.awaits_handshake() {
+                // Some brokers refuse it.
+                let asked = judged.last().map_or(0, |judged: &Judged| judged.correlation_id);
+                stream.handshake_answered(asked % 2 == 0);
+            }
             let progress = stream.advance(input, output, |head| judge(head, &mut in_flight, &mut judged))?;
-            Ok((progress, stream.is_waiting()))
+            let pause = match (stream.is_waiting(), stream.awaits_handshake()) {
+                (false, _) => Pause::None,
+                (true, true) => Pause::Briefly,
+                (true, false) => Pause::ForGood,
+            };
+            Ok((progress, pause))
         });
         let mut stream = ResponseStream::new();
         let mut answered = 0;
@@ -138,7 +166,7 @@ impl Connection {
             let mut count = |_: &PendingResponse, _: &[u8]| answered += 1;
             stream
                 .advance(input, output, &mut in_flight, &mut Book, &mut count)
-                .map(|progress| (progress, false))
+                .map(|progress| (progress, Pause::None))
         });
         assert!(answered <= judged.len(), "{answered} responses to {} requests", judged.len());
         Self { judged, requests, responses }
@@ -196,8 +224,9 @@ fn judge(
     let RequestHead { api, version, correlation_id, expects_response, .. } = *head;
     let is_passed = version <= supported_versions(api).1;
     _ = head.first_string();
-    judged.push(Judged { api, version, is_passed, expects_response });
+    judged.push(Judged { api, version, correlation_id, is_passed, expects_response });
     let source = match is_passed {
+        true if head.is_token => Source::Token,
         true => Source::Broker,
         false => Source::Gateway(unsupported_version(correlation_id)?),
     };

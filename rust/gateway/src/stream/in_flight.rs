@@ -18,6 +18,8 @@ use crate::session::Coordinated;
 pub(crate) enum Source {
     /// From the broker.
     Broker,
+    /// From the broker, to a token: another token, which has no header.
+    Token,
     /// From the gateway: the whole frame.
     Gateway(Bytes),
     /// From the gateway: bytes that are no response.
@@ -82,6 +84,21 @@ impl InFlight {
     /// Removes the oldest request.
     pub(crate) fn pop(&mut self) -> Option<PendingResponse> {
         self.pending.pop_front()
+    }
+
+    /// Whether the next frame of the broker is a token.
+    pub(crate) fn token_is_next(&self) -> bool {
+        self.front().is_some_and(|pending| matches!(pending.source, Source::Token))
+    }
+
+    /// Whether the newest request is a token.
+    pub(crate) fn ends_with_token(&self) -> bool {
+        self.pending.back().is_some_and(|pending| matches!(pending.source, Source::Token))
+    }
+
+    /// Removes the newest request if it is a token.
+    pub(crate) fn pop_last_token(&mut self) -> Option<PendingResponse> {
+        if self.ends_with_token() { self.pending.pop_back() } else { None }
     }
 
     /// Whether no request waits.

@@ -2,6 +2,7 @@
 //!
 //! - `requests.rs`: from the client to the broker.
 //! - `responses.rs`: from the broker to the client.
+//! - `tokens.rs`: the messages of a login without headers, in both directions.
 //! - `faulty.rs`: responses to which an injected fault happens.
 //! - `in_flight.rs`: the requests that wait for their responses, in order.
 //! - `output.rs`: the bytes to send.
@@ -17,6 +18,7 @@ mod in_flight;
 mod output;
 mod requests;
 mod responses;
+mod tokens;
 
 pub(crate) use in_flight::{InFlight, PendingResponse, Source};
 pub(crate) use output::{Output, Segment};

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use ottla_protocol::ApiKey;
 use ottla_protocol::header::LENGTH_PREFIX;
 
+use super::tokens::{Next, Tokens};
 use super::{Output, Progress, Violation};
 use crate::rewrite::supported_versions;
 
@@ -31,8 +32,10 @@ pub(crate) struct RequestHead<'a> {
     pub(crate) is_whole: bool,
     /// The length of the whole request, without its prefix.
     pub(crate) length: usize,
+    /// Whether it is a message of a login without a header, and not a request.
+    pub(crate) is_token: bool,
     /// Whether the version is flexible (KIP-482).
-    flexible: bool,
+    pub(super) flexible: bool,
 }
 
 impl<'a> RequestHead<'a> {
@@ -65,6 +68,7 @@ pub(crate) struct RequestStream {
     /// The bytes that are left of the current request, and what becomes of them.
     rest: u64,
     verdict: Verdict,
+    tokens: Tokens,
     is_waiting: bool,
     has_request: bool,
 }
@@ -72,7 +76,8 @@ pub(crate) struct RequestStream {
 impl RequestStream {
     /// Accepts requests of up to `frame_max` bytes.
     pub(crate) fn new(frame_max: usize) -> Self {
-        Self { frame_max, rest: 0, verdict: Verdict::Pass, is_waiting: false, has_request: false }
+        let (verdict, tokens) = (Verdict::Pass, Tokens::None);
+        Self { frame_max, rest: 0, verdict, tokens, is_waiting: false, has_request: false }
     }
 
     /// Whether the next byte begins a request.
@@ -93,6 +98,16 @@ impl RequestStream {
     /// Whether the next bytes are a request that has to wait.
     pub(crate) fn is_waiting(&self) -> bool {
         self.is_waiting
+    }
+
+    /// Whether the next bytes have to wait for the response to SaslHandshake version 0.
+    pub(crate) fn awaits_handshake(&self) -> bool {
+        self.tokens == Tokens::Asked
+    }
+
+    /// The broker has responded to SaslHandshake version 0.
+    pub(crate) fn handshake_answered(&mut self, is_accepted: bool) {
+        self.tokens = if is_accepted { Tokens::First } else { Tokens::None };
     }
 
     /// Examines `input`, which begins where the last call ended. `judge` gets the start of each request.
@@ -117,6 +132,10 @@ impl RequestStream {
             if self.rest > 0 || at == input.len() {
                 return Ok(Progress { consumed: at, wanted: 1 });
             }
+            if self.awaits_handshake() {
+                self.is_waiting = true;
+                return Ok(Progress { consumed: at, wanted: 1 });
+            }
             let wanted = match self.begin(&input[at..], output, &mut judge)? {
                 None => continue,
                 Some(wanted) => wanted,
@@ -136,15 +155,26 @@ impl RequestStream {
             return Ok(Some(LENGTH_PREFIX + LENGTH_MIN));
         };
         let announced = i32::from_be_bytes(*prefix);
-        let length = usize::try_from(announced).unwrap_or(0);
-        if !(LENGTH_MIN..=self.frame_max).contains(&length) {
+        let (length, token) = match self.tokens.next(announced, frame)? {
+            Next::Wanted(wanted) => return Ok(Some(wanted)),
+            Next::Token(length) => {
+                (length, Some(RequestHead::token(&frame[..frame.len().min(length)], length)))
+            }
+            Next::Request => (usize::try_from(announced).unwrap_or(0), None),
+        };
+        if token.is_none() && !(LENGTH_MIN..=self.frame_max).contains(&length) {
             return Err(Violation::FrameLength { length: announced, min: LENGTH_MIN, max: self.frame_max });
         }
         let frame = &frame[..frame.len().min(length)];
         let is_whole = frame.len() == length;
-        match read_head(frame, is_whole)? {
+        let head = match token {
+            Some(token) => Some(token),
+            None => read_head(frame, is_whole)?,
+        };
+        match head {
             Some(head) => {
-                let verdict = judge(&RequestHead { length, ..head })?;
+                let head = RequestHead { length, ..head };
+                let verdict = judge(&head)?;
                 match verdict {
                     Verdict::Gather(max) if is_whole || length > max => {
                         Err(Violation::FrameLength { length: announced, min: LENGTH_MIN, max })
@@ -157,11 +187,12 @@ impl RequestStream {
                     }
                     Verdict::Replace(frame) => {
                         output.own(frame);
-                        self.verdict = Verdict::Discard;
+                        (self.verdict, self.tokens) = (Verdict::Discard, Tokens::None);
                         self.rest = (LENGTH_PREFIX + length) as u64;
                         Ok(None)
                     }
                     Verdict::Pass | Verdict::Discard => {
+                        self.tokens = Tokens::after(&head, &verdict);
                         self.verdict = verdict;
                         self.rest = (LENGTH_PREFIX + length) as u64;
                         Ok(None)
@@ -209,6 +240,7 @@ pub(crate) fn read_head(frame: &[u8], is_whole: bool) -> Result<Option<RequestHe
         body,
         is_whole,
         length: frame.len(),
+        is_token: false,
         flexible,
     }))
 }

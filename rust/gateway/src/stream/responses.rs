@@ -5,6 +5,7 @@ use ottla_protocol::ApiKey;
 use ottla_protocol::header::LENGTH_PREFIX;
 
 use super::faulty::{meet_fault, send_own};
+use super::tokens::begin_token;
 use super::{InFlight, Output, PendingResponse, Progress, Source, Violation};
 use crate::rewrite::{
     AddressBook, Endpoints, EndpointsWalk, RewriteError, Treatment, rewrite_brokers, rewrite_whole, treatment,
@@ -152,6 +153,10 @@ impl ResponseStream {
             return Ok(Begun::Wanted(LENGTH_PREFIX));
         };
         let announced = i32::from_be_bytes(*prefix);
+        if in_flight.token_is_next() {
+            self.state = State::Pass(begin_token(announced, in_flight, answered)?);
+            return Ok(Begun::Consumed(0));
+        }
         let length = match usize::try_from(announced) {
             Ok(length) if length >= CORRELATION_ID => length,
             _ => {

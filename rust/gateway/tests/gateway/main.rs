@@ -12,6 +12,7 @@ mod limits;
 mod link_faults;
 mod login_bytes;
 mod logins;
+mod logins_without_headers;
 mod seeing;
 mod server_names;
 mod support;

@@ -1,0 +1,33 @@
+"""Tests that use an option which ottla refuses on the installed, older release of Spark.
+
+Invariant: a failure counts as a skip only if its error is ottla's refusal, and if the refusal is
+true of the installed release. Which options are refused is tested by any_pyspark.py.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+
+import pytest
+
+_REFUSAL = re.compile(r"option (\w+) needs PySpark (\d+)\.(\d+) or newer, and this is ([\d.]+)")
+
+
+def skip_if_refused(report: pytest.TestReport, installed: str | None = None) -> None:
+    """Turn a failure by a refusal of an older release into a skip with that reason.
+
+    Args:
+        report: the report of a test.
+        installed: the release of PySpark; by default, that of this environment.
+    """
+    found = _REFUSAL.search(report.longreprtext) if report.failed else None
+    if found is None:
+        return
+    installed = installed or importlib.metadata.version("pyspark")
+    major, minor = map(int, installed.split(".")[:2])
+    if (major, minor) < (int(found[2]), int(found[3])):
+        reason = f"Skipped: the option {found[1]} needs PySpark {found[2]}.{found[3]}"
+        path, line, _ = report.location
+        report.outcome = "skipped"
+        report.longrepr = (path, line or 0, reason)
