@@ -133,6 +133,30 @@ def test_the_packages_have_their_source_and_nothing_else(name: str) -> None:
     assert (folder / "LICENSE").resolve() == REPOSITORY / "LICENSE"
 
 
+def test_the_api_of_the_crates_for_users_is_compared_with_the_last_release(tmp_path: Path) -> None:
+    script = REPOSITORY / "tools" / "semver.sh"
+    compared = re.search(r"^readonly crates=\((.*)\)$", script.read_text(), re.MULTILINE)
+    assert compared is not None
+    # Those types are part of the mock's API.
+    assert set(compared[1].split()) == FOR_USERS | {"ottla-faults"}
+    for user in (".github/workflows/gate.yml", "tools/publish_rehearsal.sh"):
+        assert "tools/semver.sh" in (REPOSITORY / user).read_text()
+
+    (tmp_path / "tools").mkdir()
+    shutil.copy(script, tmp_path / "tools")
+    (tmp_path / "tools" / "cargo_tool.sh").write_text('#!/bin/sh\necho "wanted: $1"\nexit 1\n')
+    (tmp_path / "tools" / "cargo_tool.sh").chmod(0o755)
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    command = ["bash", "tools/semver.sh"]
+    first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (first.returncode, "none was made" in first.stdout) == (0, True)
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for arguments in (["commit", "-qm", "x", "--allow-empty"], ["tag", "v0.1.0"]):
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True)
+    later = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "compared with v0.1.0\nwanted: semver-checks" in later.stdout
+
+
 def test_a_published_crate_that_needs_another_one_is_an_error(tmp_path: Path) -> None:
     shutil.copytree(REPOSITORY / "tools", tmp_path / "tools", ignore=lambda *_: ["__pycache__"])
     (tmp_path / "Cargo.toml").write_text('[workspace]\nmembers = ["a", "b"]\nresolver = "3"\n')
