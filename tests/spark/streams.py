@@ -103,7 +103,7 @@ def until(query: StreamingQuery, condition: Callable[[], bool], what: Callable[[
     """Wait until a running query meets the condition; fail if the query fails."""
 
     def checked() -> bool:
-        assert query.exception() is None, query.exception()
+        assert query.exception() is None, str(query.exception())
         return condition()
 
     wait_until(checked, lambda: f"{what()}; {query.lastProgress}", 240)
