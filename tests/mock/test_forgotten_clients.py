@@ -6,7 +6,6 @@ must see.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import weakref
 from collections.abc import Callable, Iterator
@@ -16,8 +15,6 @@ import pytest
 
 import ottla
 from ottla import errors
-from ottla.compat import aiokafka, confluent_kafka
-from ottla.compat.confluent_kafka.aio import AIOProducer
 from ottla.testing import Fault, MockCluster
 from tests.support.forgotten import Application, assert_collected, connections
 from tests.support.loops import run
@@ -117,25 +114,6 @@ def reported(app: Application, cluster: MockCluster) -> ottla.Producer:
     return producer
 
 
-def confluent_consumer(app: Application, cluster: MockCluster) -> Any:
-    reader = confluent_kafka.Consumer(
-        {"bootstrap.servers": cluster.bootstrap, "group.id": "g", "auto.offset.reset": "earliest"}
-    )
-    reader.subscribe(["orders"], on_assign=app.called)
-    message = reader.poll(30)
-    assert message is not None
-    return reader
-
-
-def confluent_producer(app: Application, cluster: MockCluster) -> Any:
-    """Reports that no poll has served."""
-    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
-    for _ in range(2):
-        producer.produce("orders", b"3", on_delivery=app.called)
-    wait_until(lambda: cluster.end_offset("orders", 0) + cluster.end_offset("orders", 1) == 4)
-    return producer
-
-
 CLIENTS: dict[str, Make] = {
     "consumer-on_assigned": subscribed("on_assigned"),
     "consumer-on_revoked": subscribed("on_revoked"),
@@ -150,8 +128,6 @@ CLIENTS: dict[str, Make] = {
     "producer-partitioner": sent(partitioner=lambda app: app.partition),
     "producer-transactions": in_transaction,
     "producer-on_delivery": reported,
-    "confluent-consumer": confluent_consumer,
-    "confluent-producer": confluent_producer,
 }
 
 
@@ -207,29 +183,13 @@ async def async_producer(app: Application, cluster: MockCluster) -> Any:
     return producer
 
 
-async def aiokafka_consumer(app: Application, cluster: MockCluster) -> Any:
-    reader = aiokafka.AIOKafkaConsumer("orders", bootstrap_servers=cluster.bootstrap, group_id="g")
-    await reader.start()
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
-    return reader
-
-
-async def confluent_aio_producer(app: Application, cluster: MockCluster) -> Any:
-    producer = AIOProducer({"bootstrap.servers": cluster.bootstrap})
-    await (await producer.produce("orders", b"3"))
-    return producer
-
-
 ASYNC_CLIENTS = {
     "consumer": async_consumer,
     "share-consumer": async_share_consumer,
     "producer": async_producer,
-    "aiokafka-consumer": aiokafka_consumer,
-    "confluent-aio-producer": confluent_aio_producer,
 }
 
 
-@pytest.mark.filterwarnings("ignore:Unclosed AIOKafkaConsumer:ResourceWarning")
 @pytest.mark.parametrize("kind", ASYNC_CLIENTS)
 def test_a_forgotten_asyncio_client_is_collected_with_its_callables(
     kind: str, cluster: MockCluster

@@ -78,7 +78,7 @@ def assert_disconnected(cluster: MockCluster) -> None:
         if not connections(cluster) or _become(cluster, connected=False, timeout=0.1):
             return
         gc.collect()
-        if _become(cluster, connected=False, timeout=0.5):
+        if _become(cluster, connected=False, timeout=0.3):
             return
         # A broker that holds a response back has not noticed that the connection has ended.
         for broker in cluster.brokers:
@@ -86,7 +86,7 @@ def assert_disconnected(cluster: MockCluster) -> None:
         cluster.clear_faults()
         for broker in cluster.brokers:
             cluster.start_broker(broker)
-        is_back = _become(cluster, connected=True, timeout=2)
+        is_back = _become(cluster, connected=True, timeout=1.5)
         assert not is_back, "a client of the cluster lives on: close it"
     except errors.ClosedError:
         return  # the test has closed the cluster
