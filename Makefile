@@ -38,7 +38,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars apicurio network kerberos gateway-tools valgrind browser shells console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep matrix matrix-sample command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars sample-environment apicurio network kerberos gateway-tools valgrind browser shells console-assets wheel reproducible publish-rehearsal build lint fmt audit audit-packages requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +50,7 @@ test: check-test .venv/build.stamp ## the gate: all tiers below, as in CI; also 
 	@MAKE='$(MAKE)' tools/tiers.sh $(TIERS)
 
 # What tiers after the first one fetch or generate, if nothing did so before.
-downloads: oracle jars browser shells
+downloads: oracle jars browser shells sample-environment
 
 # Two at once, since compiling the largest crates occupies one core: the packages of Python and what needs no
 # extension beside the extension, then clippy beside the unit tests, none of which measures the time that passes.
@@ -64,15 +64,16 @@ test-rust: oracle ## tier 2: the engine's tests, in Rust
 
 test-python: $(QUICK) .venv/dev.stamp console-assets browser shells ## tier 3: Python on the mock cluster, no JVM
 	$(STEP) 'pytest on the mock'
-	@$(PYTEST_TIER) test-python --numprocesses=10 -m 'not cluster and not spark and not deep' tests/mock tests/mistakes tests/doctor tests/cluster
+	@$(PYTEST_TIER) test-python
+	@$(PY) -m tests.matrix.sample
 
 test-broker: $(QUICK) .venv/dev.stamp jars console-assets browser ## tier 4: three real brokers, security, older Kafka
 	$(STEP) 'pytest on real brokers'
-	@$(PYTEST_TIER) test-broker --numprocesses=3 --dist=loadscope -m 'cluster and not deep' tests/cluster tests/security tests/compat
+	@$(PYTEST_TIER) test-broker
 
 test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared with Spark's own source
 	$(STEP) 'pytest in Spark'
-	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
+	@$(PYTEST_TIER) test-spark
 
 deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio framework-environments network kerberos gateway-tools valgrind command-line-peers console-assets browser ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS) $(ARGS)
@@ -83,6 +84,13 @@ peer-suites: check-test $(OPTIMISED) .venv/dev.stamp jars ## other clients' own 
 command-lines: check-test $(OPTIMISED) .venv/dev.stamp jars command-line-peers ## daily tasks and failures with ottla, kcat, rpk, kaf, kafkactl
 	@$(PY) -m benches.command_line.run $(ARGS)
 
+matrix: check-test $(QUICK) .venv/dev.stamp oracle jars console-assets browser shells ## the tests on other Pythons, Sparks and Kafkas: make matrix ARGS='python-3.13 kafka-3.9'
+	@$(PY) -m tests.matrix $(ARGS)
+	@$(PY) tools/matrix_page.py
+
+matrix-sample: $(QUICK) .venv/dev.stamp console-assets browser shells ## the part of the matrix that the gate runs today, or on another day: ARGS=2026-11-27
+	@$(PY) -m tests.matrix.sample $(ARGS)
+
 frameworks: check-test $(QUICK) .venv/dev.stamp jars framework-environments ## the part of `make deep` with FastStream, Celery and others
 	@$(PY) -m tests.gate.deep frameworks
 
@@ -92,7 +100,7 @@ pytest: .venv/dev.stamp ## any Python tests: make pytest ARGS='tests/mock -k sca
 
 unit: $(QUICK) .venv/dev.stamp
 	$(STEP) 'unit tests'
-	@$(PYTEST_TIER) check --numprocesses=2 -m 'not cluster and not spark and not deep' tests/unit tests/spark
+	@$(PYTEST_TIER) check
 
 .PHONY: check-test check-demo formatted lint-python lint-rust stubs downloads
 check-test check-demo: check-%:
@@ -100,6 +108,12 @@ check-test check-demo: check-%:
 
 wheel: .venv/build.stamp console-assets ## a wheel for Linux, tested in a clean venv of each Python
 	@tools/wheel.sh
+
+reproducible: .venv/build.stamp console-assets ## two builds of the wheel of the last commit, compared
+	@tools/reproducible.sh
+
+publish-rehearsal: .venv/build.stamp ## what publishing the crates does, without the upload
+	@tools/publish_rehearsal.sh
 
 build: $(OPTIMISED) ## the extension as users get it, into .venv
 
@@ -117,6 +131,10 @@ apicurio:
 
 framework-environments: .venv/dev.stamp
 	@$(PY) -m tests.support.frameworks
+
+# Beside the first tier, which installs the packages of .venv: it needs none of them.
+sample-environment: .venv/build.stamp
+	@$(PY) -m tests.matrix.sample --prepare
 
 network:
 	@tools/network.sh
@@ -177,6 +195,9 @@ requirements: .venv/build.stamp ## pinned and hashed Python packages, from requi
 audit: ## licences, sources, advisories of all crates, by cargo-deny
 	@tools/audit.sh
 
+audit-packages: ## known flaws of Python and npm packages, and the workflows
+	@tools/audit_packages.sh
+
 fmt: .venv/dev.stamp ## format Rust and Python
 	@cargo fmt --all
 	@$(PY) -m ruff check --fix --select I
@@ -223,6 +244,7 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/gateway_options.py
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/set_ups_page.py
+	@$(PY) tools/matrix_page.py
 	@$(PY) tools/llms_txt.py
 	@$(PY) tools/notebooks.py
 	@$(PY) tools/stub_docstrings.py

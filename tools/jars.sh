@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # jars.sh NAME...: fetches sets of Java artifacts of tests/kafka/ into .ottla-build/jars/NAME/:
-# `tools/jars.sh brokers oracle spark kafka-4.3` (pom.xml), `tools/jars.sh kafka-3.9 kafka-2.8` (older.xml),
-# `tools/jars.sh apicurio` (apicurio.xml).
+# `tools/jars.sh brokers oracle spark kafka-4.3 kafka-4.0` (pom.xml), `tools/jars.sh kafka-3.9 kafka-2.8` (older.xml),
+# `tools/jars.sh spark-4.0 spark-4.1` (pom.xml, for older releases of Spark), `tools/jars.sh apicurio` (apicurio.xml).
 # Downloads are retried. A set that is up to date is skipped without starting Maven.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,17 +10,21 @@ readonly attempts=4
 readonly current=(-f tests/kafka/pom.xml) older=(-f tests/kafka/older.xml) apicurio=(-f tests/kafka/apicurio.xml)
 declare -A goal=(
   [brokers]=copy-dependencies@brokers [oracle]=copy@oracle [spark]=copy@spark
-  [kafka-4.3]=copy-dependencies@brokers [kafka-3.9]=copy-dependencies@older
-  [kafka-2.8]=copy-dependencies@older [apicurio]=unpack@apicurio
+  [spark-4.0]=copy@spark [spark-4.1]=copy@spark
+  [kafka-4.3]=copy-dependencies@brokers [kafka-4.0]=copy-dependencies@brokers
+  [kafka-3.9]=copy-dependencies@older [kafka-2.8]=copy-dependencies@older [apicurio]=unpack@apicurio
 )
-# The last release of each line; 2.8 runs with ZooKeeper.
-declare -A release=([kafka-4.3]=4.3.1 [kafka-3.9]=3.9.2 [kafka-2.8]=2.8.2)
+# The last release of each line of which Maven Central has all jars; 2.8 runs with ZooKeeper.
+declare -A release=([kafka-4.3]=4.3.1 [kafka-4.0]=4.0.2 [kafka-3.9]=3.9.2 [kafka-2.8]=2.8.2
+  [spark-4.0]=4.0.2 [spark-4.1]=4.1.1)
 mkdir -p .ottla-build/jars .ottla-build/log
 
 # The arguments of Maven for a set.
 arguments() {
   if [[ $1 == kafka-4.* ]]; then
     echo "${current[*]} -Dkafka.version=${release[$1]} -Dbrokers.directory=$1"
+  elif [[ $1 == spark-* ]]; then
+    echo "${current[*]} -Dspark.version=${release[$1]} -Dspark.directory=$1"
   elif [[ -n ${release[$1]:-} ]]; then
     echo "${older[*]} -Dkafka.version=${release[$1]} -Djars.directory=$1"
   elif [[ $1 == apicurio ]]; then

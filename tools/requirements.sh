@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Pins the packages of requirements/*.in and of its directories peers, identities, gateway and frameworks, their dependencies and
-# the hash of every file, in the .txt files next to them. `tools/requirements.sh --upgrade` selects the newest versions.
+# Pins the packages of requirements/*.in and of its directories peers, identities, gateway, matrix and frameworks, their
+# dependencies and the hash of every file, in the .txt files next to them. `tools/requirements.sh --upgrade` selects the newest
+# versions.
 set -euo pipefail
 cd "$(dirname "$0")/../requirements"
 
@@ -20,10 +21,13 @@ pin() {
 }
 
 for name in build dev; do pin "$name" 3.10 "$@"; done
+pin audit 3.11 "$@" # zizmor needs it
 # The newest releases of these have no wheels for 3.10, and nobody needs them there.
 for name in peers/*.in; do pin "${name%.in}" 3.11 "$@"; done
 # The SDKs of clouds and the schemas of Kubernetes, as references.
 for name in identities/*.in gateway/*.in; do pin "${name%.in}" 3.11 "$@"; done
+# Releases of Spark beside the one of dev.in.
+for name in matrix/*.in; do pin "${name%.in}" 3.10 "$@"; done
 # A framework runs without the client that it is written for; tests/support/frameworks.py installs the clients apart.
 for name in frameworks/*.in; do
   name=${name%.in}

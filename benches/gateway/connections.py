@@ -1,4 +1,4 @@
-"""Idle connections to a proxy, each after a request, as clients have them."""
+"""Bare connections to a broker or a proxy, without a client."""
 
 from __future__ import annotations
 
@@ -14,25 +14,43 @@ _REQUEST = bytes.fromhex("0000000b 0012 0000 00000001 0001 63")
 _SECONDS = 60
 
 
+class Connection:
+    """A connection that asks for API versions and reads the response."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+
+    def ask(self) -> None:
+        """Send a request, and wait for the response."""
+        self._socket.sendall(_REQUEST)
+        read = self._receive()
+        while len(read) < 4:
+            read += self._receive()
+        left = 4 + int.from_bytes(read[:4], "big") - len(read)
+        while left > 0:
+            left -= len(self._receive())
+
+    def _receive(self) -> bytes:
+        chunk = self._socket.recv(1 << 16)
+        assert chunk, "the connection was closed"
+        return chunk
+
+
+def connection(stack: ExitStack, address: str, tls: Certificates | None) -> Connection:
+    """Open a connection; the stack closes it."""
+    host, _, port = address.rpartition(":")
+    plain = socket.create_connection((host, int(port)), _SECONDS)
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    one = plain
+    if tls is not None:
+        context = ssl.create_default_context(cafile=str(tls.authority))
+        one = context.wrap_socket(plain, server_hostname=host)
+    return Connection(stack.enter_context(one))
+
+
 def open_connections(stack: ExitStack, address: str, tls: Certificates | None, count: int) -> None:
-    """Open connections that have one response each; the stack closes them."""
+    """Open connections that have one response each, as those of clients; the stack closes them."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    context = None if tls is None else ssl.create_default_context(cafile=str(tls.authority))
-    host, _, port = address.rpartition(":")
     for _ in range(count):
-        plain = socket.create_connection((host, int(port)), _SECONDS)
-        one = plain if context is None else context.wrap_socket(plain, server_hostname=host)
-        stack.enter_context(one)
-        one.sendall(_REQUEST)
-        missing = int.from_bytes(_read(one, 4), "big")
-        _read(one, missing)
-
-
-def _read(one: socket.socket, count: int) -> bytes:
-    read = b""
-    while len(read) < count:
-        chunk = one.recv(count - len(read))
-        assert chunk, "the proxy closed the connection"
-        read += chunk
-    return read
+        connection(stack, address, tls).ask()

@@ -33,10 +33,13 @@ class Certificates:
 
 @dataclass(frozen=True)
 class Proxy:
-    """A running proxy, or none: its bootstrap address and its process."""
+    """A running proxy, or none: its addresses for bootstrapping and for the first broker, and its
+    process.
+    """
 
     name: str
     bootstrap: str
+    first_broker: str
     pid: int | None
 
     def cpu_seconds(self) -> float:
@@ -74,7 +77,8 @@ def build_gateway() -> Path:
 @contextmanager
 def direct(servers: Mapping[int, str], _: Certificates | None) -> Iterator[Proxy]:
     """No proxy."""
-    yield Proxy("direct", next(iter(servers.values())), None)
+    first = servers[min(servers)]
+    yield Proxy("direct", first, first, None)
 
 
 @contextmanager
@@ -98,7 +102,7 @@ def gateway(
     if tls is not None:
         command += ["--tls-cert", str(tls.chain), "--tls-key", str(tls.key)]
     name = "ottla gateway" if program is None else "ottla-gateway"
-    with _running(name, command, port, last) as proxy:
+    with _running(name, command, port, first, last) as proxy:
         yield proxy
 
 
@@ -115,12 +119,14 @@ def kafka_proxy(
         command += ["--proxy-listener-tls-enable"]
         command += ["--proxy-listener-cert-file", str(tls.chain)]
         command += ["--proxy-listener-key-file", str(tls.key)]
-    with _running("kafka-proxy", command, port, port + len(servers) - 1) as proxy:
+    with _running("kafka-proxy", command, port, port, port + len(servers) - 1) as proxy:
         yield proxy
 
 
 @contextmanager
-def _running(name: str, command: Sequence[str], port: int, last: int) -> Iterator[Proxy]:
+def _running(
+    name: str, command: Sequence[str], port: int, first: int, last: int
+) -> Iterator[Proxy]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + _START_SECONDS
@@ -129,7 +135,7 @@ def _running(name: str, command: Sequence[str], port: int, last: int) -> Iterato
                 if process.poll() is not None or time.monotonic() > deadline:
                     raise SystemExit(f"{' '.join(command)} does not listen at {each}")
                 time.sleep(0.05)
-        yield Proxy(name, f"127.0.0.1:{port}", process.pid)
+        yield Proxy(name, f"127.0.0.1:{port}", f"127.0.0.1:{first}", process.pid)
     finally:
         process.kill()
         process.wait()

@@ -6,9 +6,9 @@
 `--gateway-binary` adds the program without Python, `ottla-gateway`; without a path it is built.
 kafka-proxy is github.com/grepplabs/kafka-proxy, which `go build` makes from its sources; without
 --kafka-proxy it is left out. Reported are the rates of producing and fetching, the CPU seconds of
-the proxy for each gigabyte, the latency of an acknowledged record and of a fetch, and the proxy's
-memory at 10 and 2,000 connections; in plaintext, and with TLS between client and proxy. Proxies
-take turns.
+the proxy for each gigabyte, what the proxy adds to latencies, and its memory at 10 and 2,000
+connections; in plaintext, and with TLS between client and proxy. Proxies take turns. Latencies are
+those of the same call directly and through the proxy, one after the other.
 With TLS there is no direct variant, since the brokers listen in plaintext.
 """
 
@@ -28,6 +28,8 @@ from pathlib import Path
 import ottla
 from benches.gateway import proxies
 from benches.gateway.connections import open_connections
+from benches.gateway.latency import Latency, Places
+from benches.gateway.latency import measure as latencies
 from benches.gateway.proxies import Certificates, Proxy
 from benches.peers import runner
 from tests.security.certificates import Authority
@@ -52,26 +54,30 @@ class Result:
     produce_mb_s: list[float] = field(default_factory=list)
     fetch_mb_s: list[float] = field(default_factory=list)
     cpu_s_per_gb: list[float] = field(default_factory=list)
-    acks_1_p50_us: list[float] = field(default_factory=list)
-    acks_1_p99_us: list[float] = field(default_factory=list)
-    acks_all_p50_us: list[float] = field(default_factory=list)
-    acks_all_p99_us: list[float] = field(default_factory=list)
-    fetch_p50_us: list[float] = field(default_factory=list)
-    fetch_p99_us: list[float] = field(default_factory=list)
     resident_mb: list[float] = field(default_factory=list)
     kb_per_connection: list[float] = field(default_factory=list)
+    # By kind of call, of each round.
+    latency_us: dict[str, list[Latency]] = field(default_factory=dict)
 
     def median(self, name: str) -> float:
         """Return the median of a measurement; 0 if it has none."""
         values: list[float] = getattr(self, name)
         return statistics.median(values) if values else 0.0
 
+    def added(self, call: str, percentile: str) -> float:
+        """Return the median of what the proxy adds to a percentile of a call."""
+        rounds = self.latency_us[call]
+        added: list[float] = [
+            getattr(each, percentile) - getattr(each, f"direct_{percentile}") for each in rounds
+        ]
+        return statistics.median(added)
+
 
 def main() -> int:
     parser = runner.argument_parser(__doc__, RESULTS)
     parser.set_defaults(rounds=3)
     parser.add_argument("--megabytes", type=int, default=500, help="produced and read a round")
-    parser.add_argument("--count", type=int, default=500, help="records and fetches for latencies")
+    parser.add_argument("--count", type=int, default=1_000, help="calls of a kind for latencies")
     parser.add_argument("--kafka-proxy", type=Path, help="the program of kafka-proxy")
     parser.add_argument(
         "--gateway-binary",
@@ -101,7 +107,7 @@ def main() -> int:
                     with start(servers, tls) as proxy:
                         key = proxy.name, tls is not None
                         result = results.setdefault(key, Result(*key))
-                        measure(result, proxy, tls, name, options)
+                        measure(result, proxy, tls, name, servers[min(servers)], options)
                     kafka.delete_topic(name)
     print(table([*results.values()]))
     documents = [asdict(result) for result in results.values()]
@@ -125,6 +131,7 @@ def measure(
     proxy: Proxy,
     tls: Certificates | None,
     topic: str,
+    direct: str,
     options: argparse.Namespace,
 ) -> None:
     """Measure a proxy once."""
@@ -133,23 +140,19 @@ def measure(
     if tls is not None:
         security = {"security.protocol": "SSL", "ssl.truststore.location": str(tls.authority)}
     measure_throughput(result, proxy, security, topic, options.megabytes * 1_000_000 // VALUE)
-    for acks in ("1", "all"):
-        seconds = produce_latencies(proxy, security, topic, acks, options.count)
-        for percent in (50, 99):
-            values: list[float] = getattr(result, f"acks_{acks}_p{percent}_us")
-            values.append(percentile(seconds, percent))
-    seconds = fetch_latencies(proxy, security, topic, options.count)
-    result.fetch_p50_us.append(percentile(seconds, 50))
-    result.fetch_p99_us.append(percentile(seconds, 99))
-    if proxy.pid is not None:
-        few, many = CONNECTIONS
-        with ExitStack() as connections:
-            open_connections(connections, proxy.bootstrap, tls, few)
-            before = proxy.resident()
-            open_connections(connections, proxy.bootstrap, tls, many - few)
-            after = proxy.resident()
-        result.resident_mb.append(before / 1e6)
-        result.kb_per_connection.append((after - before) / (many - few) / 1024)
+    if proxy.pid is None:
+        return
+    places = Places(direct, proxy, tls, security, topic)
+    for call, latency in latencies(places, options.count).items():
+        result.latency_us.setdefault(call, []).append(latency)
+    few, many = CONNECTIONS
+    with ExitStack() as connections:
+        open_connections(connections, proxy.bootstrap, tls, few)
+        before = proxy.resident()
+        open_connections(connections, proxy.bootstrap, tls, many - few)
+        after = proxy.resident()
+    result.resident_mb.append(before / 1e6)
+    result.kb_per_connection.append((after - before) / (many - few) / 1024)
 
 
 def measure_throughput(
@@ -177,58 +180,26 @@ def measure_throughput(
         result.cpu_s_per_gb.append((proxy.cpu_seconds() - cpu) / gigabytes)
 
 
-def produce_latencies(
-    proxy: Proxy, security: Mapping[str, str], topic: str, acks: str, count: int
-) -> list[float]:
-    """Return the seconds from sending to acknowledgement, of one record at a time."""
-    config = {**security, "acks": acks, "linger.ms": 0, "enable.idempotence": acks == "all"}
-    seconds = []
-    with ottla.Producer(proxy.bootstrap, config) as producer:
-        for _ in range(count + 20):
-            started = time.perf_counter()
-            producer.send(topic, bytes(100), partition=0).result(timeout=60)
-            seconds.append(time.perf_counter() - started)
-            time.sleep(0.002)
-    return seconds[20:]
-
-
-def fetch_latencies(
-    proxy: Proxy, security: Mapping[str, str], topic: str, count: int
-) -> list[float]:
-    """Return the seconds of a fetch of a few records that are there: a seek and a poll."""
-    config = {**security, "max.partition.fetch.bytes": 2_000, "fetch.max.bytes": 2_000}
-    seconds = []
-    with ottla.Consumer(proxy.bootstrap, config) as consumer:
-        consumer.assign([(topic, 0)])
-        for number in range(count + 20):
-            consumer.seek(topic, 0, number)
-            started = time.perf_counter()
-            assert consumer.poll(timeout=60, max_records=1)
-            seconds.append(time.perf_counter() - started)
-    return seconds[20:]
-
-
-def percentile(seconds: list[float], percent: int) -> float:
-    """Return a percentile in microseconds."""
-    return sorted(seconds)[len(seconds) * percent // 100] * 1e6
-
-
 def table(results: list[Result]) -> str:
-    """Return the table in Markdown, of medians; latencies are p50/p99."""
-    header = "proxy|TLS|produce MB/s|fetch MB/s|CPU s/GB|acks=1 µs|acks=all µs|fetch µs"
-    header += "|RSS at 10, MB|KiB a connection"
-    lines = [f"|{header}|", "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
-    for result in results:
-        pairs = [
-            f"{result.median(f'{name}_p50_us'):,.0f}/{result.median(f'{name}_p99_us'):,.0f}"
-            for name in ("acks_1", "acks_all", "fetch")
+    """Return the tables in Markdown, of medians."""
+    header = "proxy|TLS|produce MB/s|fetch MB/s|CPU s/GB|RSS at 10, MB|KiB a connection"
+    lines = [f"|{header}|", "|---|---|---:|---:|---:|---:|---:|"]
+    lines += [
+        f"| {result.proxy} | {'yes' if result.tls else 'no'} "
+        f"| {result.median('produce_mb_s'):,.0f} | {result.median('fetch_mb_s'):,.0f} "
+        f"| {result.median('cpu_s_per_gb'):.2f} "
+        f"| {result.median('resident_mb'):,.0f} | {result.median('kb_per_connection'):.1f} |"
+        for result in results
+    ]
+    proxied = [result for result in results if result.latency_us]
+    calls = list(proxied[0].latency_us)
+    lines += ["", f"|added µs, p50/p99|TLS|{'|'.join(calls)}|", "|---|---|" + "---:|" * len(calls)]
+    for result in proxied:
+        added = [
+            f"{result.added(call, 'p50'):,.0f}/{result.added(call, 'p99'):,.0f}" for call in calls
         ]
-        lines.append(
-            f"| {result.proxy} | {'yes' if result.tls else 'no'} "
-            f"| {result.median('produce_mb_s'):,.0f} | {result.median('fetch_mb_s'):,.0f} "
-            f"| {result.median('cpu_s_per_gb'):.2f} | {' | '.join(pairs)} "
-            f"| {result.median('resident_mb'):,.0f} | {result.median('kb_per_connection'):.1f} |"
-        )
+        tls = "yes" if result.tls else "no"
+        lines.append(f"| {result.proxy} | {tls} | {' | '.join(added)} |")
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ import pytest
 import ottla
 from ottla.admin import ConfigResource
 from ottla.testing import MockCluster
+from tests.cluster.releases import skip_what_the_release_lacks
 from tests.support import kafka_properties
 from tests.support.admins import admin_of_kind
 from tests.support.consumers import SHARE_KINDS
@@ -62,8 +63,11 @@ class Brokers:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave protocol 1 of transactions to `make deep`, in Spark's tests on real brokers.
 
-    The mock runs these tests with both, and tests/compat has protocol 1 on real brokers.
+    The mock runs these tests with both, and tests/compat has protocol 1 on real brokers. Skip what
+    a selected older release lacks.
     """
+    here = Path(__file__).parent
+    skip_what_the_release_lacks(item for item in items if here in item.path.parents)
     for item in items:
         if (
             item.path.parent == Path(__file__).parent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from collections.abc import Callable
 
 import pytest
 
@@ -158,6 +159,11 @@ def test_results_and_errors_as_json(brokers: Brokers, topic: str) -> None:
     assert deleted["results"] == [{"item": {"topic": new}, "outcome": "done", "failure": None}]
 
 
+def everywhere(condition: Callable[[], bool]) -> Callable[[], bool]:
+    """Return whether a condition holds often: a command asks any broker, and they learn in turn."""
+    return lambda: all(condition() for _ in range(6))
+
+
 def test_configs(brokers: Brokers, topic: str) -> None:
     where = ("topic", topic)
     planned = run_well(brokers, "configs", "set", *where, "max.message.bytes=1000", "--dry-run")
@@ -171,9 +177,10 @@ def test_configs(brokers: Brokers, topic: str) -> None:
         )
         return found
 
-    # Brokers learn of it one after the other.
     wait_until(
-        lambda: {"max.message.bytes", "cleanup.policy"} <= {each["name"] for each in described()},
+        everywhere(
+            lambda: {"max.message.bytes", "cleanup.policy"} <= {e["name"] for e in described()}
+        ),
         lambda: "all brokers know the change",
     )
     shown = run_well(brokers, "configs", "describe", *where)
@@ -182,11 +189,11 @@ def test_configs(brokers: Brokers, topic: str) -> None:
     run_well(brokers, "configs", "unset", *where, "max.message.bytes")
     run_well(brokers, "configs", "set", *where, "cleanup.policy-=compact")
     wait_until(
-        lambda: described("max.message.bytes")[0]["source"] == "DEFAULT_CONFIG",
+        everywhere(lambda: described("max.message.bytes")[0]["source"] == "DEFAULT_CONFIG"),
         lambda: "all brokers know the change",
     )
     wait_until(
-        lambda: described("cleanup.policy")[0]["value"] == "delete",
+        everywhere(lambda: described("cleanup.policy")[0]["value"] == "delete"),
         lambda: "all brokers know the change",
     )
     everything = run_well(brokers, "configs", "describe", *where, "--all")
@@ -240,6 +247,7 @@ def test_replicas_are_reassigned_and_leaders_elected(brokers: Brokers, topic: st
     wait_until(preferred_lead, lambda: "the preferred replicas lead")
     run(brokers, *reassign, "--to", "3,2", "--yes", "--wait")
     wait_until(lambda: replicas() == [[3, 2], [2, 3]], lambda: "the order is changed")
+    wait_until(everywhere(lambda: not preferred_lead()), lambda: "all know the order")
     planned = elect("--dry-run")
     assert [line.split(" (")[0] for line in planned.splitlines()] == [
         f"elect partition {topic}-0",
@@ -271,6 +279,10 @@ def test_configurations_are_compared(brokers: Brokers, topic: str) -> None:
     assert (done.code, done.err) == (0, "")
     settings = ("retention.ms=86400000", "max.message.bytes=1000")
     run_well(brokers, "configs", "set", "topic", topic, *settings)
+    wait_until(
+        everywhere(lambda: run(brokers, *diff, "topic", topic, other).code == 1),
+        lambda: "all brokers know the change",
+    )
     done = run(brokers, *diff, "topic", topic, other)
     assert (done.code, done.err) == (1, "")
     header, *rows, total = lines(done.text)

@@ -8,6 +8,7 @@ import ottla
 from ottla.doctor import Report
 from ottla.errors import KafkaError
 from tests.conftest import TopicFactory
+from tests.support import kafka_releases
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
@@ -22,7 +23,8 @@ def test_a_healthy_cluster(kafka: KafkaCluster, kafka_topic: TopicFactory) -> No
     assert [broker.id for broker in facts.brokers] == [1, 2, 3]
     assert [broker.endpoint.addresses[0].node for broker in facts.brokers] == [1, 2, 3]
     assert all(broker.leads == 2 for broker in facts.brokers)
-    assert facts.brokers[0].endpoint.addresses[0].release == "4.4"
+    release = ".".join(map(str, kafka_releases.number(kafka.release)))
+    assert facts.brokers[0].endpoint.addresses[0].release == release
     checks = [step.check for p in facts.brokers[0].partitions for step in p.steps]
     assert checks == ["ListOffsets", "Fetch"] * 2
     assert facts.coordinator is not None

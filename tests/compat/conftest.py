@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tests.cluster.conftest import Brokers
-from tests.support.kafka_cluster import OLDER, OLDEST, ZOOKEEPER_RELEASES, KafkaCluster
+from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_node import KafkaNode
+from tests.support.kafka_releases import CURRENT, OLDER, OLDEST, ZOOKEEPER_RELEASES, selected
 from tests.support.ports import free_ports
 
 # These brokers run next to the session's: small heaps, for CI machines.
@@ -16,10 +17,10 @@ _SMALL = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 USER, PASSWORD = "alice", "a-password"
 
-# The oldest release differs most from the current one.
+# The oldest release differs most from the current one. A release that is selected replaces them.
 RELEASES = [
-    release if release == OLDEST else pytest.param(release, marks=pytest.mark.deep)
-    for release in OLDER
+    release if release in (OLDEST, selected()) else pytest.param(release, marks=pytest.mark.deep)
+    for release in (OLDER if selected() == CURRENT else [selected()])
 ]
 
 

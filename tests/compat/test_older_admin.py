@@ -5,7 +5,6 @@ Invariant: the table has every call; a call that is not in it fails a test.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,9 +14,11 @@ import pytest
 
 import ottla
 from ottla import errors
+from tests.compat import needs
 from tests.compat.admin_checks import cluster, groups, security, topics, transactions
 from tests.compat.admin_checks.world import World
 from tests.compat.conftest import PASSWORD, USER, OlderKafka
+from tests.compat.needs import Needs
 
 pytestmark = pytest.mark.cluster
 
@@ -29,21 +30,12 @@ class Row:
     Attributes:
         call: the method.
         check: calls it and checks the result.
-        missing: by release, the API that its brokers lack, or of which they lack a version. Other
-            releases have what the call needs.
+        needs: the API that it needs, if an older release lacks it.
     """
 
     call: str
     check: Callable[[World], None]
-    missing: dict[str, str] = dataclasses.field(default_factory=dict)
-
-
-def before_kraft(api: str) -> dict[str, str]:
-    return {"kafka-2.8": api}
-
-
-def before_4(api: str) -> dict[str, str]:
-    return {"kafka-2.8": api, "kafka-3.9": api}
+    needs: Needs | None = None
 
 
 TABLE = [
@@ -61,34 +53,34 @@ TABLE = [
     Row(
         "list_config_resources",
         topics.list_config_resources,
-        before_kraft("ListConfigResources"),
+        needs.LIST_CONFIG_RESOURCES,
     ),
     Row(
         "list_config_resources",
         topics.list_all_config_resources,
-        before_4("ListConfigResources"),
+        needs.LIST_ALL_CONFIG_RESOURCES,
     ),
     Row("list_offsets", topics.list_offsets),
-    Row("list_offsets", topics.list_the_largest_timestamp, before_kraft("ListOffsets")),
+    Row("list_offsets", topics.list_the_largest_timestamp, needs.LARGEST_TIMESTAMP),
     Row("describe_cluster", cluster.describe_cluster),
-    Row("unregister_broker", cluster.unregister_broker, before_kraft("UnregisterBroker")),
+    Row("unregister_broker", cluster.unregister_broker, needs.UNREGISTER_BROKER),
     Row("describe_log_dirs", cluster.describe_log_dirs),
     Row("alter_replica_log_dirs", cluster.alter_replica_log_dirs),
     Row("alter_partition_reassignments", cluster.alter_partition_reassignments),
     Row(
         "alter_partition_reassignments",
         cluster.keep_the_replication_factor,
-        before_4("AlterPartitionReassignments"),
+        needs.KEPT_REPLICATION_FACTOR,
     ),
     Row("list_partition_reassignments", cluster.list_partition_reassignments),
     Row("elect_leaders", cluster.elect_leaders),
     Row(
         "describe_metadata_quorum",
         cluster.describe_metadata_quorum,
-        before_kraft("DescribeQuorum"),
+        needs.DESCRIBE_QUORUM,
     ),
-    Row("add_raft_voter", cluster.add_raft_voter, before_kraft("AddRaftVoter")),
-    Row("remove_raft_voter", cluster.remove_raft_voter, before_kraft("RemoveRaftVoter")),
+    Row("add_raft_voter", cluster.add_raft_voter, needs.ADD_RAFT_VOTER),
+    Row("remove_raft_voter", cluster.remove_raft_voter, needs.REMOVE_RAFT_VOTER),
     Row("describe_features", cluster.describe_features),
     Row("update_features", cluster.update_features),
     Row("list_groups", groups.list_groups),
@@ -103,17 +95,17 @@ TABLE = [
     Row(
         "list_share_group_offsets",
         groups.list_share_group_offsets,
-        before_4("DescribeShareGroupOffsets"),
+        needs.DESCRIBE_SHARE_GROUP_OFFSETS,
     ),
     Row(
         "alter_share_group_offsets",
         groups.alter_share_group_offsets,
-        before_4("AlterShareGroupOffsets"),
+        needs.ALTER_SHARE_GROUP_OFFSETS,
     ),
     Row(
         "delete_share_group_offsets",
         groups.delete_share_group_offsets,
-        before_4("DeleteShareGroupOffsets"),
+        needs.DELETE_SHARE_GROUP_OFFSETS,
     ),
     Row("describe_acls", security.describe_acls),
     Row("create_acls", security.create_acls),
@@ -129,13 +121,13 @@ TABLE = [
     Row(
         "create_delegation_token",
         security.token_of_another,
-        before_kraft("CreateDelegationToken"),
+        needs.TOKEN_OF_ANOTHER,
     ),
-    Row("list_transactions", transactions.list_transactions, before_kraft("ListTransactions")),
+    Row("list_transactions", transactions.list_transactions, needs.LIST_TRANSACTIONS),
     Row(
         "describe_transactions",
         transactions.describe_transactions,
-        before_kraft("DescribeTransactions"),
+        needs.DESCRIBE_TRANSACTIONS,
     ),
     Row("describe_producers", transactions.describe_producers),
     Row("list_open_transactions", transactions.list_open_transactions),
@@ -174,13 +166,12 @@ def world(older_kafka: OlderKafka) -> Iterator[World]:
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.check.__name__) for row in ROWS])
 def test_each_call_works_or_names_the_missing_api(row: Row, world: World) -> None:
-    api = row.missing.get(world.kafka.release)
-    if api is None:
+    if row.needs is None or row.needs.are_met(world.kafka.release):
         row.check(world)
         return
     with pytest.raises(errors.BrokerError) as raised:
         row.check(world)
-    assert_names_the_missing_api(raised.value, api)
+    assert_names_the_missing_api(raised.value, row.needs.api)
 
 
 def assert_names_the_missing_api(error: errors.KafkaError, api: str) -> None:

@@ -15,15 +15,12 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.admin import Plan
+from tests.compat import needs
 from tests.compat.admin_checks import dry_runs
 from tests.compat.admin_checks.dry_runs import Scene, build_scene
 from tests.compat.admin_checks.world import World
-from tests.compat.test_older_admin import (
-    assert_names_the_missing_api,
-    before_4,
-    before_kraft,
-    world,
-)
+from tests.compat.needs import Needs
+from tests.compat.test_older_admin import assert_names_the_missing_api, world
 from tests.unit.test_dry_runs import READ_ONLY, calls
 
 __all__ = ["world"]
@@ -39,14 +36,14 @@ class Row:
         call: the method.
         plan: makes its plan.
         changes: how many changes the plan has; None if the brokers refuse them.
-        missing: by release, the API that its brokers lack, or of which they lack a version.
+        needs: the API that it needs, if an older release lacks it.
         error: by release, what the brokers, or the plan's own checks, say otherwise.
     """
 
     call: str
     plan: Callable[[Scene], Plan]
     changes: int = 1
-    missing: dict[str, str] = dataclasses.field(default_factory=dict)
+    needs: Needs | None = None
     error: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -59,20 +56,20 @@ TABLE = [
     Row("create_partitions", dry_runs.create_partitions),
     Row("delete_records", dry_runs.delete_records),
     Row("alter_configs", dry_runs.alter_configs),
-    Row("unregister_broker", dry_runs.unregister_broker, missing=before_kraft("UnregisterBroker")),
+    Row("unregister_broker", dry_runs.unregister_broker, needs=needs.UNREGISTER_BROKER),
     Row("alter_replica_log_dirs", dry_runs.alter_replica_log_dirs),
     Row("alter_partition_reassignments", dry_runs.alter_partition_reassignments),
     Row(
         "alter_partition_reassignments",
         dry_runs.keep_the_replication_factor,
-        missing=before_4("AlterPartitionReassignments"),
+        needs=needs.KEPT_REPLICATION_FACTOR,
     ),
     Row("elect_leaders", dry_runs.elect_leaders, changes=0),
-    Row("add_raft_voter", dry_runs.add_raft_voter, missing=before_kraft("AddRaftVoter")),
+    Row("add_raft_voter", dry_runs.add_raft_voter, needs=needs.ADD_RAFT_VOTER),
     Row(
         "remove_raft_voter",
         dry_runs.remove_raft_voter,
-        missing=before_kraft("RemoveRaftVoter"),
+        needs=needs.REMOVE_RAFT_VOTER,
         error={"kafka-4.3": "VOTER_NOT_FOUND", "kafka-3.9": "VOTER_NOT_FOUND"},
     ),
     Row(
@@ -88,12 +85,12 @@ TABLE = [
     Row(
         "alter_share_group_offsets",
         dry_runs.alter_share_group_offsets,
-        missing=before_4("AlterShareGroupOffsets"),
+        needs=needs.ALTER_SHARE_GROUP_OFFSETS,
     ),
     Row(
         "delete_share_group_offsets",
         dry_runs.delete_share_group_offsets,
-        missing=before_4("DeleteShareGroupOffsets"),
+        needs=needs.DELETE_SHARE_GROUP_OFFSETS,
         error={"kafka-4.3": "GROUP_ID_NOT_FOUND"},
     ),
     Row("create_acls", dry_runs.create_acls),
@@ -105,20 +102,20 @@ TABLE = [
     Row(
         "create_delegation_token",
         dry_runs.token_of_another,
-        missing=before_kraft("CreateDelegationToken"),
+        needs=needs.TOKEN_OF_ANOTHER,
     ),
     Row("renew_delegation_token", dry_runs.renew_delegation_token),
     Row("expire_delegation_token", dry_runs.expire_delegation_token),
-    Row("fence_producers", dry_runs.fence_producers, missing=before_kraft("DescribeTransactions")),
+    Row("fence_producers", dry_runs.fence_producers, needs=needs.DESCRIBE_TRANSACTIONS),
     Row(
         "end_prepared_transactions",
         dry_runs.end_prepared_transactions,
-        missing=before_kraft("DescribeTransactions"),
+        needs=needs.DESCRIBE_TRANSACTIONS,
     ),
     Row(
         "abort_hanging_transaction",
         dry_runs.abort_hanging_transaction,
-        missing=before_kraft("ListTransactions"),
+        needs=needs.LIST_TRANSACTIONS,
     ),
 ]
 
@@ -142,10 +139,10 @@ def scene(world: World) -> Iterator[Scene]:
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.plan.__name__) for row in TABLE])
 def test_each_dry_run_plans_or_names_the_missing_api(row: Row, scene: Scene) -> None:
     before, release = scene.state(), scene.world.kafka.release
-    if release in row.missing:
+    if row.needs is not None and not row.needs.are_met(release):
         with pytest.raises(errors.BrokerError) as raised:
             row.plan(scene)
-        assert_names_the_missing_api(raised.value, row.missing[release])
+        assert_names_the_missing_api(raised.value, row.needs.api)
     elif release in row.error:
         with pytest.raises(errors.BrokerError, match=row.error[release]):
             row.plan(scene)

@@ -11,6 +11,7 @@ import pytest
 import ottla
 from ottla import errors
 from tests.cluster.conftest import Brokers
+from tests.support import kafka_releases
 from tests.support.consumers import KINDS, positions_of, read
 from tests.support.group_offsets import group_offsets
 
@@ -130,7 +131,7 @@ def test_the_newer_protocol_is_rejected_with_a_clear_message(brokers: Brokers, k
     topic = brokers.create_topic()
     config = {"group_id": f"group-of-{topic}", "group_protocol": "consumer", "topics": [topic]}
     with kind(brokers.bootstrap, **config) as consumer:
-        if brokers.release == "kafka-4.3":
+        if kafka_releases.number(brokers.release) >= (4, 0):
             deadline = time.monotonic() + TIMEOUT
             while not consumer.assignment():
                 assert time.monotonic() < deadline

@@ -9,7 +9,8 @@ import pytest
 import ottla
 from tests.doctor.verdicts import BROKER, OTHER, check_verdict, port_of
 from tests.support.golden import Replacements
-from tests.support.kafka_cluster import OLDEST, KafkaCluster
+from tests.support.kafka_cluster import KafkaCluster
+from tests.support.kafka_releases import OLDEST
 
 pytestmark = [pytest.mark.cluster, pytest.mark.deep]
 

@@ -63,8 +63,13 @@ def sections(seeds: int) -> list[Section]:
         Section("peer-suites", [sys.executable, "-m", "tests.peer_suites"]),
         # Fails if ottla's command line does not do a daily task, or hides the cause of a failure.
         Section("command-lines", [sys.executable, "-m", "benches.command_line.run"]),
+        # The versions that the gate does not run: writes tests/matrix/results.json.
+        Section("matrix", [sys.executable, "-m", "tests.matrix"]),
         Section("instructions", [sys.executable, "-m", "benches.instructions"]),
         Section("fuzz", ["tools/fuzz.sh", os.environ.get("FUZZ_SECONDS", "60")]),
+        Section("publish", ["tools/publish_rehearsal.sh"]),
+        # Two release builds.
+        Section("reproducible", ["tools/reproducible.sh"]),
     ]
 
 
@@ -79,15 +84,18 @@ def run(section: Section) -> Result:
     failures.unlink(missing_ok=True)
     environment = {**os.environ, **section.environment, outcomes.FILE: str(failures)}
     started = time.time()
-    with MachineMonitor() as machine, log.open("w") as file:
-        process = subprocess.Popen(
+    with (
+        MachineMonitor() as machine,
+        log.open("w") as file,
+        subprocess.Popen(
             section.command,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
             env=environment,
-        )
+        ) as process,
+    ):
         assert process.stdout is not None
         for line in process.stdout:
             file.write(line)
@@ -101,19 +109,23 @@ def run(section: Section) -> Result:
         ended - started,
         machine.stopped(started, ended),
         machine.stolen(started, ended),
-        _summary(text),
+        _summary(text, status),
         failed,
         sorted(set(_SEED.findall(text))) if status else [],
     )
 
 
-def _summary(text: str) -> str:
+def _summary(text: str, status: int) -> str:
     rust = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed", text, re.MULTILINE)
     if rust:
         passed, failed = (sum(int(counts[i]) for counts in rust) for i in range(2))
         return f"{passed} passed, {failed} failed"
     closing = re.findall(r"^=+ (.*(?:passed|failed|error|deselected).*) =+$", text, re.MULTILINE)
-    return closing[-1] if closing else "did not finish"
+    if closing:
+        return str(closing[-1])
+    # A program of ours, which ends with what it found.
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1].removeprefix("==> ") if lines and status == 0 else "did not finish"
 
 
 def report(results: Sequence[Result], seeds: int) -> str:

@@ -16,7 +16,7 @@ from benches.peers import go_program
 from tests.support.environments import packages
 from tests.support.guarded_kafka import GuardedKafka
 from tests.support.jars import REPOSITORY
-from tests.support.kafka_cluster import OLDEST
+from tests.support.kafka_releases import OLDEST
 
 TIMEOUT = 150.0
 _PROGRAMS = Path(__file__).parent / "programs"

@@ -11,7 +11,7 @@ import pytest
 
 from ottla.testing import Gateway
 from tests.support.guarded_kafka import GuardedKafka
-from tests.support.kafka_cluster import OLDER
+from tests.support.kafka_releases import OLDER
 
 TopicFactory = Callable[..., str]
 HERE = Path(__file__).parent

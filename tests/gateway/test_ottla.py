@@ -14,7 +14,7 @@ from tests.support.committed import committed_rows
 from tests.support.consumers import read
 from tests.support.group_offsets import group_offsets
 from tests.support.guarded_kafka import GuardedKafka
-from tests.support.kafka_cluster import OLDEST
+from tests.support.kafka_releases import OLDEST
 from tests.support.waiting import wait_until
 
 _WITHOUT_NEW_GROUPS = (OLDEST, "kafka-3.9")

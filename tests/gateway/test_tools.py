@@ -11,7 +11,7 @@ from tests.gateway.clients import run
 from tests.support.committed import committed_rows
 from tests.support.group_offsets import group_offsets
 from tests.support.guarded_kafka import GuardedKafka
-from tests.support.kafka_cluster import OLDEST
+from tests.support.kafka_releases import OLDEST
 from tests.support.waiting import wait_until
 
 TOOLS = "org.apache.kafka.tools"

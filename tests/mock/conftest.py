@@ -10,11 +10,20 @@ import pytest
 
 import ottla
 from ottla.testing import MockCluster
+from tests.support.forgotten import assert_disconnected
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
     from ottla.console import Console
+
+
+@pytest.fixture
+def mock_cluster() -> Iterator[MockCluster]:
+    """Three brokers in this process, whose clients end with the test."""
+    with MockCluster(brokers=3) as cluster:
+        yield cluster
+        assert_disconnected(cluster)
 
 
 @pytest.fixture

@@ -190,16 +190,20 @@ def test_headers_and_configs_are_shown_in_the_right_form(cluster: MockCluster) -
 def test_a_text_in_place_of_a_configuration_is_not_shown(cluster: MockCluster) -> None:
     """It may have a password."""
     text: Any = "sasl.password=hunter2"
-    calls: list[Callable[[], object]] = [
-        lambda: ottla.Client(cluster.bootstrap, text),
-        lambda: ottla.schema.Registry("http://registry", text),
-        lambda: ottla.transform(lambda _: None, "a", "b", cluster.bootstrap, text, group_id="g"),
-        lambda: ottla.Admin(cluster.bootstrap).alter_user_scram_credentials(text),
-    ]
-    for call_of in calls:
-        with pytest.raises(ArgumentTypeError, match="is of type str: expected a mapping") as raised:
-            call_of()
-        assert "hunter2" not in str(raised.value)
+    with ottla.Admin(cluster.bootstrap) as admin:
+        calls: list[Callable[[], object]] = [
+            lambda: ottla.Client(cluster.bootstrap, text),
+            lambda: ottla.schema.Registry("http://registry", text),
+            lambda: ottla.transform(
+                lambda _: None, "a", "b", cluster.bootstrap, text, group_id="g"
+            ),
+            lambda: admin.alter_user_scram_credentials(text),
+        ]
+        expected = "is of type str: expected a mapping"
+        for call_of in calls:
+            with pytest.raises(ArgumentTypeError, match=expected) as raised:
+                call_of()
+            assert "hunter2" not in str(raised.value)
 
 
 def test_integers_of_numpy_are_numbers(cluster: MockCluster) -> None:

@@ -121,6 +121,7 @@ def test_coroutine_callbacks_survive_a_cancelled_poll(
                 task = asyncio.ensure_future(consumer.poll(timeout=5))
                 await asyncio.sleep(0.2)
                 task.cancel()
+                await asyncio.wait([task])
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(consumer.poll(timeout=5), 0.1)
             assert calls == [("begins", ALL)]

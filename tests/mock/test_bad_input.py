@@ -263,20 +263,20 @@ def test_unknown_topic_fails_within_the_timeout(mock_cluster: MockCluster) -> No
 
 
 def test_cluster_that_shuts_down(mock_cluster: MockCluster, topic: str) -> None:
-    client = ottla.Client(mock_cluster.bootstrap)
-    client.cluster([topic])
-    producer = ottla.Producer(client)
-    mock_cluster.close()
-    for call in (
-        lambda: client.topic_names(timeout=0.5),
-        lambda: client.cluster(refresh=True, timeout=0.5),
-        lambda: client.list_offsets({(topic, 0): "latest"}, timeout=0.5),
-        lambda: list(client.scan([(topic, 0, 0, 1)], timeout=0.5)),
-        lambda: producer.send(topic, "x").result(timeout=0.5),
-    ):
-        error = assert_raises_within(call, errors.KafkaError, ".", 0.5)
-        assert isinstance(
-            error, (errors.TimeoutError, errors.BootstrapError, errors.ConnectionError)
-        )
-    with pytest.raises(errors.TimeoutError):
-        producer.close(timeout=0.2)
+    with ottla.Client(mock_cluster.bootstrap) as client:
+        client.cluster([topic])
+        producer = ottla.Producer(client)
+        mock_cluster.close()
+        for call in (
+            lambda: client.topic_names(timeout=0.5),
+            lambda: client.cluster(refresh=True, timeout=0.5),
+            lambda: client.list_offsets({(topic, 0): "latest"}, timeout=0.5),
+            lambda: list(client.scan([(topic, 0, 0, 1)], timeout=0.5)),
+            lambda: producer.send(topic, "x").result(timeout=0.5),
+        ):
+            error = assert_raises_within(call, errors.KafkaError, ".", 0.5)
+            assert isinstance(
+                error, (errors.TimeoutError, errors.BootstrapError, errors.ConnectionError)
+            )
+        with pytest.raises(errors.TimeoutError):
+            producer.close(timeout=0.2)

@@ -240,3 +240,43 @@ def test_letters_are_not_replayed_to_their_own_topic(letters: MockCluster) -> No
     done = command(letters, "replay", DEAD, "--to", DEAD, "--yes")
     assert (done.code, "would double them" in done.err) == (2, True)
     assert len(written(letters.bootstrap, DEAD)) == 5
+
+
+@pytest.fixture
+def brokers_letters(mock_cluster: MockCluster, topic: str) -> MockCluster:
+    """Letters as brokers write them for share groups (KIP-1191): with the record, and without."""
+    mock_cluster.create_topic(DEAD, partitions=1)
+    where = {"topic": "orders", "partition": "1", "group": "workers", "delivery.count": "5"}
+    rejected = where | {"message": "Offset rejected by client."}
+    with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
+        own = [("trace", b"t")]
+        producer.send("orders", b"first", b"k", headers=own, partition=1, timestamp=5000)
+        producer.flush()
+        for offset, value in (("0", None), ("1", b"copied"), ("9", None)):
+            headers = _prefixed("__dlq.errors.", rejected | {"offset": offset})
+            producer.send(DEAD, value, value and b"k", headers=headers, partition=0)
+            producer.flush()
+    return mock_cluster
+
+
+def test_brokers_letters_are_listed(brokers_letters: MockCluster) -> None:
+    """Kafka 4.4 has them; they were of nobody, without an origin."""
+    (group,) = json.loads(command(brokers_letters, "list", DEAD, "--json", "--records").text)
+    assert (group["origin"], group["group_id"]) == ("orders", "workers")
+    assert (group["reason"], group["count"]) == ("Offset rejected by client.", 3)
+    places = [(each["origin_partition"], each["origin_offset"]) for each in group["letters"]]
+    assert places == [(1, 0), (1, 1), (1, 9)]
+
+
+def test_a_letter_without_its_record_is_not_replayed_as_an_empty_one(
+    brokers_letters: MockCluster,
+) -> None:
+    """The record is read from where it was, with its headers; one that is gone is an error."""
+    done = command(brokers_letters, "replay", DEAD, "--yes")
+    assert (done.code, done.text) == (1, "replayed 2 letters to topic orders\n")
+    assert f"the letter of {DEAD}-0 at offset 2 was not replayed: " in done.err
+    _, first, second = written(brokers_letters.bootstrap, "orders")
+    assert (first.key, first.value, first.timestamp) == (b"k", b"first", 5000)
+    assert first.headers[0] == ("trace", b"t")
+    assert (second.key, second.value) == (b"k", b"copied")
+    assert all(each.partition == 1 for each in (first, second))

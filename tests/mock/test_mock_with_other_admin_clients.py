@@ -4,6 +4,7 @@ own client needs."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -49,9 +50,30 @@ def settings(cluster: MockCluster, user: str, password: str, mechanism: str) -> 
     }
 
 
+class Lent:
+    """A client that ends with the test.
+
+    librdkafka's ends once nothing refers to it, and an exception's traceback may.
+    """
+
+    def __init__(self, client: AdminClient) -> None:
+        self.client: AdminClient | None = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.client, name)
+
+
+@contextmanager
+def logged_in(cluster: MockCluster, user: str, password: str, mechanism: str) -> Iterator[Any]:
+    lent = Lent(AdminClient(settings(cluster, user, password, mechanism)))
+    yield lent
+    lent.client = None
+
+
 @pytest.fixture
-def admin(cluster: MockCluster) -> AdminClient:
-    return AdminClient(settings(cluster, "admin", "secret", "PLAIN"))
+def admin(cluster: MockCluster) -> Iterator[Any]:
+    with logged_in(cluster, "admin", "secret", "PLAIN") as admin:
+        yield admin
 
 
 def result_of(futures: dict[Any, Any]) -> Any:
@@ -128,8 +150,8 @@ def test_librdkafka_logs_in_with_a_password_that_it_has_set(
     described = futures["alice"].result(TIMEOUT)
     [info] = described.scram_credential_infos
     assert (info.mechanism, info.iterations) == (ScramMechanism.SCRAM_SHA_512, 5000)
-    alice = AdminClient(settings(cluster, "alice", "hers", "SCRAM-SHA-512"))
-    assert set(alice.list_topics(timeout=TIMEOUT).topics) == {"t"}
+    with logged_in(cluster, "alice", "hers", "SCRAM-SHA-512") as alice:
+        assert set(alice.list_topics(timeout=TIMEOUT).topics) == {"t"}
     deletion = UserScramCredentialDeletion("alice", ScramMechanism.SCRAM_SHA_512)
     result_of(admin.alter_user_scram_credentials([deletion]))
     futures = admin.describe_user_scram_credentials(["alice"])

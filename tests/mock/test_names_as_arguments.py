@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -56,11 +57,13 @@ async def transform_nothing(topics: Any, bootstrap: str) -> None:
     await ottla.transform_async(lambda record: record, topics, "out", bootstrap, group_id="g")
 
 
-def calls(bootstrap: str) -> dict[str, Call]:
+def calls(bootstrap: str, clients: ExitStack) -> dict[str, Call]:
     """Return how to call each function with an argument, by ``Class.function``."""
-    client, consumer = ottla.Client(bootstrap), ottla.Consumer(bootstrap, group_id="g")
-    share = ottla.ShareConsumer(bootstrap, group_id="s")
-    admin = ottla.Admin(bootstrap)
+    client = clients.enter_context(ottla.Client(bootstrap))
+    consumer = clients.enter_context(ottla.Consumer(bootstrap, group_id="g"))
+    share = clients.enter_context(ottla.ShareConsumer(bootstrap, group_id="s"))
+    admin = clients.enter_context(ottla.Admin(bootstrap))
+    producer = clients.enter_context(ottla.Producer(bootstrap))
     first = {
         "Admin.list_open_transactions": (),
         "ConfigCalls.describe_configs": ([],),
@@ -103,7 +106,7 @@ def calls(bootstrap: str) -> dict[str, Call]:
             producers_cluster(bootstrap, parameter, value)
         ),
         "Consumer.cluster": method(consumer, "cluster"),
-        "Producer.cluster": method(ottla.Producer(bootstrap), "cluster"),
+        "Producer.cluster": method(producer, "cluster"),
         "AsyncConsumer.poll_arrow": of_async(ottla.AsyncConsumer, "poll_arrow"),
         "AsyncConsumerBase.__new__": made(ottla.AsyncConsumer, bootstrap, group_id="g"),
         "AsyncShareConsumer.poll_arrow": of_async(ottla.AsyncShareConsumer, "poll_arrow"),
@@ -148,15 +151,17 @@ def letters(mock_cluster: MockCluster) -> MockCluster:
 
 
 def test_every_parameter_that_takes_names_refuses_a_single_one(letters: MockCluster) -> None:
-    table = calls(letters.bootstrap)
     found = sorted(set(parameters()))
     assert len(found) > 60
     wrong = []
-    for owner, name, parameter in found:
-        for value, form in (("abc", '["abc"]'), (b"abc", "list")):
-            with pytest.raises(ArgumentTypeError) as raised:
-                wrong.append((owner, name, parameter, table[f"{owner}.{name}"](parameter, value)))
-            assert form in str(raised.value), (owner, name, parameter)
+    with ExitStack() as clients:
+        table = calls(letters.bootstrap, clients)
+        for owner, name, parameter in found:
+            call_of = table[f"{owner}.{name}"]
+            for value, form in (("abc", '["abc"]'), (b"abc", "list")):
+                with pytest.raises(ArgumentTypeError) as raised:
+                    wrong.append((owner, name, parameter, call_of(parameter, value)))
+                assert form in str(raised.value), (owner, name, parameter)
     assert wrong == []
     with ottla.Client(letters.bootstrap) as client:
         assert set("abc") <= set(client.topic_names())

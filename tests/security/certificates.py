@@ -38,6 +38,7 @@ class Authority:
     def __init__(self, name: str, issuer: Authority | None = None) -> None:
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self._key = ec.generate_private_key(ec.SECP256R1())
+        self._public = self._key.public_key()
         now = datetime.now(timezone.utc)
         usage = x509.KeyUsage(
             digital_signature=True,
@@ -54,12 +55,15 @@ class Authority:
             x509.CertificateBuilder()
             .subject_name(self._name)
             .issuer_name((issuer or self)._name)
-            .public_key(self._key.public_key())
+            .public_key(self._public)
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - 30 * _DAY)
             .not_valid_after(now + 30 * _DAY)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(usage, critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._public), critical=False)
+            # Python 3.13 accepts no certificate without one, unless it is of a root.
+            .add_extension(_key_of((issuer or self)._public), critical=False)
             .sign((issuer or self)._key, hashes.SHA256())
         )
 
@@ -86,6 +90,7 @@ class Authority:
         now = datetime.now(timezone.utc)
         purpose = ExtendedKeyUsageOID.CLIENT_AUTH if client else ExtendedKeyUsageOID.SERVER_AUTH
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        signer = key if self_signed else self._key
         builder = (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -96,12 +101,16 @@ class Authority:
             .not_valid_after(now + ends)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+            .add_extension(_key_of(signer.public_key()), critical=False)
         )
         if hosts:
             names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
             builder = builder.add_extension(names, critical=False)
-        signer = key if self_signed else self._key
         return Identity(_pem(builder.sign(signer, hashes.SHA256())), key)
+
+
+def _key_of(issuer: ec.EllipticCurvePublicKey) -> x509.AuthorityKeyIdentifier:
+    return x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer)
 
 
 def _general_name(host: str) -> x509.GeneralName:

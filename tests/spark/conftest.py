@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.spark import gate
+from tests.spark.older_releases import skip_if_refused
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
     from tests.spark.streams import Streams
     from tests.support.kafka_cluster import KafkaCluster
 
+
+# They test the admission control of data sources, without a session: since Spark 4.2.
+collect_ignore = (
+    []
+    if importlib.util.find_spec("pyspark.sql.streaming.datasource")
+    else ["test_options.py", "test_stream_checkpoint.py", "test_stream_planner.py"]
+)
 
 # A file that only a test of this process writes.
 TOKEN_FILE = Path(tempfile.gettempdir()) / f"ottla-spark-token-{os.getpid()}"
@@ -33,6 +42,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all tests except the cases of the gate as deep."""
     here = Path(__file__).parent
     gate.mark_deep(item for item in items if here in item.path.parents)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Skip tests of options that an older release of Spark does not support."""
+    report = yield
+    skip_if_refused(report)
+    return report
 
 
 @pytest.fixture(scope="session")

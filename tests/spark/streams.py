@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,7 +80,7 @@ class Streams:
         assert query.awaitTermination(300)
         ends = {
             # Without the start of the query, which only ottla stores.
-            p.batchId: offsets_to_json(offsets_from_json(json.loads(p.sources[0].endOffset)))
+            p.batchId: offsets_to_json(offsets_from_json(_parsed(p.sources[0].endOffset)))
             for p in query.recentProgress
         }
         return Run(sorted(rows), [ends[number] for number in batches])
@@ -102,7 +103,7 @@ def until(query: StreamingQuery, condition: Callable[[], bool], what: Callable[[
     """Wait until a running query meets the condition; fail if the query fails."""
 
     def checked() -> bool:
-        assert query.exception() is None, query.exception()
+        assert query.exception() is None, str(query.exception())
         return condition()
 
     wait_until(checked, lambda: f"{what()}; {query.lastProgress}", 240)
@@ -125,3 +126,11 @@ def add_partitions(kafka: KafkaCluster, topic: str, total: int) -> None:
     admin.create_partitions([NewPartitions(topic, total)])[topic].result()
     for partition in range(total):
         kafka.wait_for_isr(topic, partition)
+
+
+def _parsed(offsets: str) -> Any:
+    """Return reported offsets: JSON, or the text of a dict before PySpark 4.2."""
+    try:
+        return json.loads(offsets)
+    except json.JSONDecodeError:
+        return ast.literal_eval(offsets)

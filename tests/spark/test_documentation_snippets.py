@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import ottla
 from ottla.testing import MockCluster, MockRegistry
+from tests.spark.older_releases import refusal
 from tests.support.payments import create_payments
 from tests.support.snippets import Snippet, snippets
 
@@ -37,7 +38,7 @@ def wait_for_progress(query: StreamingQuery) -> None:
     """Wait for the end of a micro-batch."""
     deadline = time.monotonic() + 120
     while query.lastProgress is None:
-        assert query.isActive, query.exception()
+        assert query.isActive, str(query.exception())
         assert time.monotonic() < deadline, "no micro-batch has ended"
         time.sleep(0.05)
 
@@ -71,7 +72,12 @@ def test_every_snippet_runs_as_printed(spark: SparkSession, tmp_path: Path) -> N
                 query = names.get("query")
                 if isinstance(query, StreamingQuery) and query.id not in {q.id for q in queries}:
                     queries.append(query)
-                    wait_for_progress(query)
+                    try:
+                        wait_for_progress(query)
+                    except AssertionError as error:
+                        # The page says that limits of micro-batches need a newer release.
+                        if refusal(str(error)) is None:
+                            raise
         finally:
             for query in queries:
                 query.stop()

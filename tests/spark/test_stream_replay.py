@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import TopicFactory
+from tests.spark.older_releases import REPEATING_FAILS_IN_SPARKS_SOURCE, line
 from tests.spark.parity import run_both
 from tests.spark.streams import Row, Streams, add_partitions, produce
 
@@ -57,7 +58,10 @@ def test_replay_after_the_log_grew_and_a_partition_was_added(
     add_partitions(kafka, topic, 3)
     produce(kafka, topic, 0, 0, 5)
     streams.sink_fails = False
-    run = streams.same("replay", **options)
+    if line() in REPEATING_FAILS_IN_SPARKS_SOURCE:
+        run = streams.run("ottla", "replay", **options)
+    else:
+        run = streams.same("replay", **options)
     # The first one unchanged, and the later records: each record once.
     assert len(run.rows) == len({row[:3] for row in run.rows}) == before + after
     assert set(ours) <= set(run.rows)

@@ -148,7 +148,7 @@ def test_each_offset_exactly_once(spark: SparkSession, kafka: KafkaCluster, tmp_
                 time.sleep(rng.uniform(0.5, 1.5) * SECONDS / 2 / RESTARTS)
             else:
                 memory = memory_while(query, SECONDS / 2)
-            assert query.exception() is None, query.exception()
+            assert query.exception() is None, str(query.exception())
             query.stop()
             if restart == 2:
                 kafka.heal()

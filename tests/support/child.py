@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from tests.support.jars import REPOSITORY
 
 _PRELUDE = """
-import os, signal, sys, threading, time
+import os, signal, sys, threading, time, warnings
+# Python 3.12 warns of each fork in a process with threads, as of ottla's.
+warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
 # Background processes ignore SIGINT, and their children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import ottla

@@ -35,6 +35,7 @@ def environment(
     paths: Sequence[Path] = (),
     *,
     wheels_only: bool = True,
+    python: Path | None = None,
 ) -> Path:
     """Return a virtual environment, which is created if it is missing or out of date.
 
@@ -44,31 +45,34 @@ def environment(
         requirements: the packages, all pinned with hashes.
         paths: directories for its `sys.path`, behind the packages.
         wheels_only: whether to refuse packages that have to be built.
+        python: the interpreter that it is made with; by default, the one that runs this.
 
     Raises:
         subprocess.CalledProcessError: the packages could not be installed in three attempts.
     """
 
     def create(directory: Path) -> None:
-        subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True)
-        python = str(interpreter(directory))
+        subprocess.run([python or sys.executable, "-m", "venv", str(directory)], check=True)
+        own = str(interpreter(directory))
         pinned = (*_PINNED, *(_WHEELS if wheels_only else ()))
-        subprocess.run([python, *_PIP, *pinned, "-r", str(requirements)], check=True)
+        subprocess.run([own, *_PIP, *pinned, "-r", str(requirements)], check=True)
         if paths:
-            command = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-            output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             lines = "".join(f"{path}\n" for path in paths)
-            (Path(output.strip()) / "tree.pth").write_text(lines)
+            (site_packages(directory) / "tree.pth").write_text(lines)
 
-    return _current(group, name, requirements, [str(path) for path in paths], create)
+    details = [str(path) for path in paths]
+    if python is not None:
+        details.append(_print(python, "__import__('sys').version"))
+    return _current(group, name, requirements, details, create)
 
 
-def packages(group: str, name: str, requirements: Path) -> Path:
+def packages(group: str, name: str, requirements: Path, *, wheels_only: bool = True) -> Path:
     """Return a directory of packages for PYTHONPATH, which is created as an environment is."""
 
     def create(directory: Path) -> None:
+        pinned = (*_PINNED, *(_WHEELS if wheels_only else ()))
         target = ("--target", str(directory), "-r", str(requirements))
-        subprocess.run([sys.executable, *_PIP, *_PINNED, *_WHEELS, *target], check=True)
+        subprocess.run([sys.executable, *_PIP, *pinned, *target], check=True)
 
     return _current(group, name, requirements, [], create)
 
@@ -76,6 +80,16 @@ def packages(group: str, name: str, requirements: Path) -> Path:
 def interpreter(directory: Path) -> Path:
     """Return the interpreter of an environment."""
     return directory / "bin" / "python"
+
+
+def site_packages(directory: Path) -> Path:
+    """Return the directory of an environment's packages."""
+    return Path(_print(interpreter(directory), "__import__('sysconfig').get_path('purelib')"))
+
+
+def _print(python: Path, expression: str) -> str:
+    command = [str(python), "-c", f"print({expression})"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _current(

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.security.certificates import Authority
-from tests.support.kafka_cluster import CURRENT, KafkaCluster
+from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_node import KafkaNode
 from tests.support.kafka_properties import FAST_FAILOVER
+from tests.support.kafka_releases import CURRENT
 from tests.support.ports import free_ports
 
 _LISTENER = "GUARDED"

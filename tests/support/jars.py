@@ -5,6 +5,7 @@ A missing artifact is an error that names the fix, never a reason to skip.
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -32,9 +33,16 @@ def jars(name: str) -> list[Path]:
     return sorted(jar_directory(name).glob("*.jar"))
 
 
+def spark_jars(release: str) -> str:
+    """Return the set of jars for a release of PySpark, such as `4.0.5`."""
+    older = "spark-" + ".".join(release.split(".")[:2])
+    return older if older in ("spark-4.0", "spark-4.1") else "spark"
+
+
 def spark_connector() -> str:
-    """Return Spark's own Kafka connector and `from_avro`, as a value of `spark.jars`."""
-    return ",".join(str(jar) for jar in jars("spark"))
+    """Return the connector of the installed Spark and `from_avro`, as a value of `spark.jars`."""
+    release = importlib.metadata.version("pyspark")
+    return ",".join(str(jar) for jar in jars(spark_jars(release)))
 
 
 def java() -> str:

@@ -30,17 +30,10 @@ from tests.support import kafka_properties
 from tests.support.jars import REPOSITORY, jar_directory, java
 from tests.support.kafka_admin import ClusterTimeoutError, KafkaAdmin, wait_until
 from tests.support.kafka_node import KafkaNode
+from tests.support.kafka_releases import LOG4J_1_RELEASES, ZOOKEEPER_RELEASES, main_class, selected
 from tests.support.ports import free_ports
 
 _SUPPORT = REPOSITORY / "tests" / "support"
-
-# Sets of jars that tools/jars.sh fetches: current brokers, and older ones.
-CURRENT = "brokers"
-ZOOKEEPER_RELEASES = ("kafka-2.8",)
-OLDER = ("kafka-4.3", "kafka-3.9", *ZOOKEEPER_RELEASES)
-OLDEST = "kafka-2.8"
-# Log with log4j 1.
-_LOG4J_1_RELEASES = ("kafka-3.9", *ZOOKEEPER_RELEASES)
 
 # Options for many short-lived JVMs on few cores; benchmarks use LONG_LIVED.
 _SHORT_LIVED = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -71,12 +64,12 @@ class KafkaCluster(KafkaAdmin):
         racks: Sequence[str] = ("rack-a", "rack-b", "rack-c"),
         jvm: Sequence[str] = _SHORT_LIVED,
         start_timeout: float = 240,
-        release: str = CURRENT,
+        release: str | None = None,
         hosts: Sequence[Host] = (Host(),),
         classes: Sequence[Path] = (),
     ) -> None:
+        self.release = release = release or selected()
         self._classpath = ":".join([f"{jar_directory(release)}/*", *map(str, classes)])
-        self.release = release
         self._start_timeout = start_timeout
         self._gateway: Gateway | None = None
         self.directory = Path(tempfile.mkdtemp(prefix="ottla-kafka-"))
@@ -265,9 +258,16 @@ class KafkaCluster(KafkaAdmin):
 
     def tool(self, main: str, *arguments: str) -> list[str]:
         """Return the command line of a Java command of kafka-tools."""
-        target = "System.err" if self.release in _LOG4J_1_RELEASES else "SYSTEM_ERR"
+        target = "System.err" if self.release in LOG4J_1_RELEASES else "SYSTEM_ERR"
         quiet = [f"-Dottla.log.target={target}", "-Dottla.log.level=error", "-Xmx256m"]
-        return [java(), *quiet, "-XX:TieredStopAtLevel=1", *self._jvm(), main, *arguments]
+        return [
+            java(),
+            *quiet,
+            "-XX:TieredStopAtLevel=1",
+            *self._jvm(),
+            main_class(self.release, main),
+            *arguments,
+        ]
 
     def __enter__(self) -> KafkaCluster:
         return self.start()
@@ -282,7 +282,7 @@ class KafkaCluster(KafkaAdmin):
 
     def _jvm(self) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={_SUPPORT / 'log4j2.properties'}"
-        if self.release in _LOG4J_1_RELEASES:
+        if self.release in LOG4J_1_RELEASES:
             logging = f"-Dlog4j.configuration=file:{_SUPPORT / 'log4j.properties'}"
         return [logging, "-cp", self._classpath]
 

@@ -16,14 +16,17 @@ def _hook(tree: Path, hook: str) -> subprocess.CompletedProcess[str]:
     """Call a hook of the backend in a tree, as build frontends do: in a process of its own."""
     target = tree / "tools/build_backend"
     target.mkdir(parents=True, exist_ok=True)
-    (target / BACKEND.name).write_bytes(BACKEND.read_bytes())
+    for module in BACKEND.parent.glob("*.py"):
+        (target / module.name).write_bytes(module.read_bytes())
     # Only the check runs: maturin would need the whole tree.
     stub = "import sys, types; sys.modules['maturin'] = types.SimpleNamespace(**dict.fromkeys("
     stub += "['build_editable', 'get_requires_for_build_editable',"
     stub += " 'prepare_metadata_for_build_editable', 'prepare_metadata_for_build_wheel',"
     stub += " 'get_requires_for_build_wheel', 'get_requires_for_build_sdist', 'build_wheel',"
     stub += " 'build_sdist'], lambda *a, **k: 'built'))"
-    code = f"{stub}; import ottla_build_backend as b; print(b.{hook}())"
+    # tests/unit/test_wheel_sbom.py has what happens to the wheel that it returns.
+    stub += "; import wheel_sbom; wheel_sbom.finish = lambda wheel: print(f'{wheel} is finished')"
+    code = f"{stub}; import ottla_build_backend as b; print(b.{hook}('dist'))"
     return subprocess.run(
         [sys.executable, "-c", code],
         cwd=target,
@@ -52,7 +55,7 @@ def test_a_tree_with_the_chart_library_builds(tmp_path: Path) -> None:
     for name in ["uPlot.esm.js", "uPlot.min.css", "uPlot.LICENSE"]:
         (vendor / name).write_text("x")
     done = _hook(tmp_path, "build_wheel")
-    assert done.stdout.strip() == "built", done.stderr
+    assert done.stdout.splitlines() == ["dist/built is finished", "built"], done.stderr
 
 
 def test_the_project_uses_the_backend() -> None:

@@ -15,7 +15,8 @@ PAGES = [
     REPOSITORY / "docs" / "understand" / "architecture.md",
     *sorted((REPOSITORY / "docs" / "design").glob("*.md")),
 ]
-FOLDERS = ("rust", "python", "tests", "benches", "tools", "examples", "docs")
+FOLDERS = ("rust", "python", "tests", "benches", "tools", "examples", "docs", "packaging")
+ROOT_FILES = ("Makefile", "deny.toml", "CONTRIBUTING.md", "Cargo.toml", "pyproject.toml")
 
 CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+\.(?:rs|pyi?|toml|sh|md)")
@@ -26,7 +27,7 @@ TEST = re.compile(r"(?:[\w./-]+: )?(?P<name>(?:test_|[a-z]+_[a-z]+_)\w+)(?P<more
 @cache
 def files() -> tuple[str, ...]:
     """Return the path of every source file and folder, relative to the repository."""
-    found = [REPOSITORY / name for name in ("Makefile", "deny.toml", "CONTRIBUTING.md")]
+    found = [REPOSITORY / name for name in ROOT_FILES]
     for folder in FOLDERS:
         found += [p for p in (REPOSITORY / folder).rglob("*") if "target" not in p.parts]
     return tuple(str(path.relative_to(REPOSITORY)) + "/" * path.is_dir() for path in found)

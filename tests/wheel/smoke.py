@@ -12,6 +12,7 @@ import asyncio
 import importlib.util
 import subprocess
 import sys
+import sysconfig
 from importlib.metadata import version
 
 import ottla
@@ -61,8 +62,15 @@ def use_command_line(bootstrap: str) -> None:
     assert "partition_count" in done.stdout, "the wheel has the schemas"
 
 
+def stay_without_the_lock() -> None:
+    """A free-threaded interpreter must go on without its global lock once ottla is imported."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        assert not getattr(sys, "_is_gil_enabled")(), "the extension turned the lock on"  # noqa: B009
+
+
 def main() -> None:
     """Run all of it."""
+    stay_without_the_lock()
     assert importlib.util.find_spec("pyarrow") is None, "this is to show ottla without pyarrow"
     with MockCluster(brokers=3) as cluster:
         cluster.create_topic("smoke", partitions=3)

@@ -2,7 +2,8 @@
 
 `pip install .` and `python -m build` call it. Invariant: no wheel and no source distribution is
 built without the library, since its console would show numbers without curves. An editable
-installation serves a checkout, which may fetch the library later.
+installation serves a checkout, which may fetch the library later. A wheel's list of contents is in
+the form that `wheel_sbom` defines.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import maturin
+import wheel_sbom
 
 _ROOT = Path(__file__).resolve().parents[2]
 _VENDOR = Path("python/ottla/console/static/vendor")
@@ -58,10 +60,11 @@ def get_requires_for_build_sdist(*arguments: Any, **keywords: Any) -> list[str]:
     return required
 
 
-def build_wheel(*arguments: Any, **keywords: Any) -> str:
+def build_wheel(wheel_directory: str, *arguments: Any, **keywords: Any) -> str:
     """Build a wheel."""
     check_console_assets()
-    name: str = maturin.build_wheel(*arguments, **keywords)
+    name: str = maturin.build_wheel(wheel_directory, *arguments, **keywords)
+    wheel_sbom.finish(Path(wheel_directory) / name)
     return name
 
 

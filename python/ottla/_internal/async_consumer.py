@@ -191,7 +191,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         await asyncio.shield(self._closing)
 
     async def __aenter__(self) -> Self:
-        await self._connecting().now()
+        await self._connecting().now(self.connect)
         return self
 
     async def __aexit__(
@@ -240,7 +240,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         self._lock_poll()
         try:
             call = begin()
-            await self._connecting().within(timeout)
+            await self._connecting().within(timeout, self.connect)
             await self._wait_for_rebalance()
             return await self._run(call, take)
         finally:
@@ -248,7 +248,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
 
     def _connecting(self) -> FirstConnect:
         if self._first_connect is None:
-            self._first_connect = FirstConnect(self.connect)
+            self._first_connect = FirstConnect()
         return self._first_connect
 
     async def _close(self, call: ConsumerCall) -> None:

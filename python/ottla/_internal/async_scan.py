@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,12 +42,21 @@ class AsyncScan:
 
     def __init__(
         self,
-        start: Callable[[], Coroutine[Any, Any, AsyncScanBase]],
-        own_client: AsyncClient | None,
+        start: Callable[[AsyncClient], Coroutine[Any, Any, AsyncScanBase]],
+        client: AsyncClient,
+        renew: Callable[[], AsyncClient] | None,
     ) -> None:
+        """Begin without a read.
+
+        Args:
+            start: starts the read on a client.
+            client: the client.
+            renew: creates another client of the same configuration, if the scan owns its client.
+        """
         self._start = start
+        self._renew = renew
         self._is_closed = False
-        self._own_client = own_client
+        self._client: AsyncClient | None = client
         self._scan: AsyncScanBase | None = None
         self._is_reading = False
         # The batch of a wait that was cancelled when it was there already.
@@ -75,9 +85,7 @@ class AsyncScan:
         if self._scan is not None:
             self._scan.close()
             self._scan = None
-        if self._own_client is not None:
-            client, self._own_client = self._own_client, None
-            await client.close()
+        await self._close_client()
 
     def __aiter__(self) -> Self:
         return self
@@ -115,11 +123,28 @@ class AsyncScan:
         if self._is_closed:
             raise ClosedError("this scan was closed: a scan can be read once")
         if self._scan is None:
-            start = asyncio.ensure_future(self._start())
+            client = self._client = self._client or self._renewed()
+            start = asyncio.ensure_future(self._start(client))
             if not await self._wait(start):
                 raise ClosedError("this scan was closed while it started")
-            self._scan = start.result()
+            try:
+                self._scan = start.result()
+            except Exception:
+                # The exception's traceback refers to the client, which would stay connected.
+                await self._close_client()
+                raise
         return self._scan
+
+    def _renewed(self) -> AsyncClient:
+        if self._renew is None:
+            raise ClosedError("this scan was closed: a scan can be read once")
+        return self._renew()
+
+    async def _close_client(self) -> None:
+        """Close the client, if it is the scan's own."""
+        if self._client is not None and self._renew is not None:
+            client, self._client = self._client, None
+            await client.close()
 
     async def _next(self, scan: AsyncScanBase) -> RecordBatch | None:
         """Return the next batch, or None at the end, or once this is closed."""
@@ -209,12 +234,14 @@ def scan_async(
         ConfigError: an argument or a configuration key is invalid.
     """
     scanning.refuse_other_clients(bootstrap, AsyncClient)
+    renew: Callable[[], AsyncClient] | None = None
     if isinstance(bootstrap, AsyncClient):
         if config or kwargs:
             raise ConfigError("a scan on an AsyncClient takes its configuration from it")
-        client, own_client = bootstrap, None
+        first = bootstrap
     else:
-        client = own_client = AsyncClient(bootstrap, config, timeout=timeout, **kwargs)
+        renew = partial(AsyncClient, bootstrap, config, timeout=timeout, **kwargs)
+        first = renew()
     wanted = scanning.topic_list(topics)
     indexes = None if partitions is None else integers("partitions", partitions)
     columns = names("columns", columns)
@@ -224,7 +251,7 @@ def scan_async(
     if timeout is not None:
         timeout = number("timeout", timeout, "seconds, such as 1.5")
 
-    async def begin() -> AsyncScanBase:
+    async def begin(client: AsyncClient) -> AsyncScanBase:
         cluster = await client.cluster(wanted, timeout=timeout)
         chosen = scanning.chosen_partitions(cluster, wanted, indexes)
         bounds: list[dict[tuple[str, int], Any]] = []
@@ -255,4 +282,4 @@ def scan_async(
             value_format=value_format,
         )
 
-    return AsyncScan(begin, own_client)
+    return AsyncScan(begin, first, renew)

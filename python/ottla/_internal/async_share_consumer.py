@@ -162,7 +162,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         await self._close_and_report(timeout)
 
     async def __aenter__(self) -> Self:
-        await self._connecting().now()
+        await self._connecting().now(self.connect)
         return self
 
     async def __aexit__(
@@ -206,7 +206,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             deadline = loop.time() + timeout
             left = timeout
             if not self._connecting().is_found:
-                await self._connecting().within(timeout)
+                await self._connecting().within(timeout, self.connect)
                 left = max(deadline - loop.time(), 0.0)
             await self._invoke_callback()
             is_ready = await self._wait(left, True, is_batch)
@@ -221,7 +221,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
 
     def _connecting(self) -> FirstConnect:
         if self._first_connect is None:
-            self._first_connect = FirstConnect(self.connect)
+            self._first_connect = FirstConnect()
         return self._first_connect
 
     async def _close_and_report(self, timeout: float) -> None:

@@ -15,32 +15,35 @@ __all__ = ["FirstConnect"]
 class FirstConnect:
     """Finds the cluster once.
 
-    Args:
-        connect: begins a search, which ends by itself.
+    It does not refer to the consumer, which would keep it alive until the garbage collector runs.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[None]]) -> None:
-        self._connect = connect
+    def __init__(self) -> None:
         self._search: asyncio.Future[None] | None = None
         self.is_found = False
 
-    async def now(self) -> None:
-        """Find the cluster, however long a search takes."""
-        await self._connect()
+    async def now(self, connect: Callable[[], Awaitable[None]]) -> None:
+        """Find the cluster, however long a search takes.
+
+        Args:
+            connect: begins a search, which ends by itself.
+        """
+        await connect()
         self.is_found = True
 
-    async def within(self, timeout: float) -> None:
+    async def within(self, timeout: float, connect: Callable[[], Awaitable[None]]) -> None:
         """Wait for the cluster if it is still to be found.
 
         The poll goes on in any case: it counts, and joins the group.
 
         Args:
             timeout: seconds to wait.
+            connect: begins a search, which ends by itself.
         """
         if self.is_found:
             return
         if self._search is None:
-            self._search = asyncio.ensure_future(self._connect())
+            self._search = asyncio.ensure_future(connect())
         search = self._search
         done, _ = await asyncio.wait({search}, timeout=timeout)
         if done:

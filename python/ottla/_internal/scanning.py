@@ -5,7 +5,8 @@ The call looks up the range of offsets, so the stream does not include records w
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -111,44 +112,54 @@ def scan(
         DataLossError: records of the range were deleted; raised by iterating, with
             ``fail_on_data_loss``.
     """
-    client = scan_client(bootstrap, config, timeout, kwargs)
     columns = names("columns", columns)
-    bounds: Sequence[tuple[str, int, int, int | None]]
-    if end == NEVER:
-        chosen = find_partitions(client, topics, partitions, timeout)
-        bounds = [
-            (*one, at, None)
-            for one, at in _offsets(client, chosen, start, "start", timeout).items()
-        ]
-    else:
-        ranges = find_ranges(client, topics, start, end, partitions, timeout)
-        bounds = [one.bounds for one in ranges]
-    return client.scan(
-        bounds,
-        columns=columns,
-        include_headers=include_headers,
-        max_rows=max_rows,
-        target_bytes=target_bytes,
-        fail_on_data_loss=fail_on_data_loss,
-        timeout=timeout,
-        key_format=key_format,
-        value_format=value_format,
-    )
+    with scan_client(bootstrap, config, timeout, kwargs) as client:
+        bounds: Sequence[tuple[str, int, int, int | None]]
+        if end == NEVER:
+            chosen = find_partitions(client, topics, partitions, timeout)
+            bounds = [
+                (*one, at, None)
+                for one, at in _offsets(client, chosen, start, "start", timeout).items()
+            ]
+        else:
+            ranges = find_ranges(client, topics, start, end, partitions, timeout)
+            bounds = [one.bounds for one in ranges]
+        return client.scan(
+            bounds,
+            columns=columns,
+            include_headers=include_headers,
+            max_rows=max_rows,
+            target_bytes=target_bytes,
+            fail_on_data_loss=fail_on_data_loss,
+            timeout=timeout,
+            key_format=key_format,
+            value_format=value_format,
+        )
 
 
+@contextmanager
 def scan_client(
     bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | None,
     config: Mapping[str, Any] | None,
     timeout: float | None,
     kwargs: Mapping[str, Any],
-) -> Client:
-    """Return the client to scan with: the one that was passed, or a new one."""
+) -> Iterator[Client]:
+    """Yield the client to scan with: the one that was passed, or a new one.
+
+    An exception in the block closes a new one: its traceback would keep it alive.
+    """
     refuse_other_clients(bootstrap, Client)
     if isinstance(bootstrap, Client):
         if config or kwargs:
             raise ConfigError("a scan on a Client takes its configuration from it")
-        return bootstrap
-    return Client(bootstrap, config, timeout=timeout, **kwargs)
+        yield bootstrap
+        return
+    client = Client(bootstrap, config, timeout=timeout, **kwargs)
+    try:
+        yield client
+    except BaseException:
+        client.close()
+        raise
 
 
 def refuse_other_clients(bootstrap: object, cls: type[Client | AsyncClient]) -> None:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from ottla._internal.text import counted
 from ottla.cli.messages import say
@@ -57,11 +57,16 @@ def print_done(line: str) -> None:
 
 
 class _Closed(io.RawIOBase):
-    """A stream that was closed when the process started."""
+    """A stream that was closed when the process started.
+
+    Attributes:
+        drops_output: whether it drops what is written, instead of raising an error.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name
+        self.drops_output = False
 
     def readable(self) -> bool:
         return True
@@ -72,7 +77,9 @@ class _Closed(io.RawIOBase):
     def readinto(self, _: object) -> int:
         raise OSError(f"standard {self._name} is closed")
 
-    def write(self, _: object) -> int:
+    def write(self, data: Any) -> int:
+        if self.drops_output:
+            return memoryview(data).nbytes
         raise OSError(f"standard {self._name} is closed")
 
 
@@ -109,6 +116,11 @@ def _flush(stream: TextIO) -> None:
     try:
         stream.flush()
     except OSError:
+        raw = getattr(getattr(stream, "buffer", None), "raw", None)
+        if isinstance(raw, _Closed):
+            raw.drops_output = True
+            stream.flush()  # Python 3.13 reports what is left when a stream is deleted.
+            return
         try:
             descriptor = stream.fileno()
         except OSError:  # it has none: it was closed

@@ -1,4 +1,5 @@
-//! A topology-aware Kafka client.
+#![doc = include_str!("../README.md")]
+//! # Modules
 //!
 //! - [`cluster`]: the [`Client`]: bootstrapping, routing, coordinators, and the path of every request.
 //! - [`metadata`]: brokers, topics and leaders, as an immutable snapshot.

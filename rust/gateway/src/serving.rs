@@ -130,7 +130,8 @@ async fn serve(
                 faults: shared.faults.as_ref().map(|faults| Box::new(SessionFaults::new(faults))),
                 first_request_by: begun + limits.setup,
             };
-            let end = session.run(client, broker, &mut Book(shared), start).await;
+            // In a box, so that a connection that is dropped while it is set up has never had room for it.
+            let end = Box::pin(session.run(client, broker, &mut Book(shared), start)).await;
             warn_of_end(shared, status, &end);
             (end.to_string(), end.is_failure())
         }

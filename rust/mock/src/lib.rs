@@ -1,4 +1,5 @@
-//! An in-process Kafka cluster: brokers on loopback TCP or in memory, real partition logs, faults as data.
+#![doc = include_str!("../README.md")]
+//! # Modules
 //!
 //! - [`MockCluster`] starts and stops brokers and inspects the cluster; [`MockConfig`] is its configuration.
 //! - `state` is the cluster without I/O: brokers, topics, leaders. `log` is a partition's batches. `group` is

@@ -1,4 +1,5 @@
-//! Encodes and decodes Kafka's wire protocol, without I/O, clock or runtime.
+#![doc = include_str!("../README.md")]
+//! # Modules
 //!
 //! - [`wire`]: the primitive types of the protocol, read from and written to buffers.
 //! - [`api`] and [`header`]: API keys, versions, headers and frames.

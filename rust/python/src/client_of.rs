@@ -14,6 +14,7 @@ use crate::consumer::ConsumerBase;
 use crate::consumer::share::ShareConsumerBase;
 use crate::convert::errors;
 use crate::producer::base::ProducerBase;
+use crate::token_callback;
 
 /// Return a ``Client`` over the engine of a client, a producer or a consumer.
 ///
@@ -66,6 +67,12 @@ fn open_core_of(handle: &Bound<'_, PyAny>) -> PyResult<Core> {
 
 /// Returns the engine of a client, a producer or a consumer; `None` for another object.
 pub(crate) fn engine_of(handle: &Bound<'_, PyAny>) -> PyResult<Option<Core>> {
+    let core = core_of(handle)?;
+    core.iter().for_each(token_callback::share);
+    Ok(core)
+}
+
+fn core_of(handle: &Bound<'_, PyAny>) -> PyResult<Option<Core>> {
     if let Ok(client) = handle.cast::<ClientBase>() {
         return client.get().core().cloned().map(Some);
     }

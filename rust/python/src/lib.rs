@@ -17,6 +17,7 @@ mod dead_letters;
 mod doctor;
 mod error_codes;
 mod faults;
+mod garbage;
 mod gateway;
 mod logging;
 mod mock;

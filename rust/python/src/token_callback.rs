@@ -4,19 +4,23 @@
 //! Invariants: it is called on a thread of its own, never on the runtime's, and never while the
 //! interpreter shuts down; its exceptions become authentication errors.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ottla_client::environment::BoxFuture;
 use ottla_client::security::{Secret, Token, TokenProvider};
 use ottla_client::tasks::blocking::BlockingPool;
-use ottla_client::{Error, Kind, Result};
+use ottla_client::{Client, Error, Kind, Result};
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::convert::datetime::{self, DatetimeArg};
 use crate::convert::errors;
+use crate::garbage::{Traverse, Visited};
 
 /// The configuration key that names a callable.
 const PROVIDER: &str = "sasl.oauthbearer.token.provider";
@@ -25,6 +29,8 @@ struct Callback {
     /// The key or argument that it was passed as, for errors.
     key: &'static str,
     callable: Arc<Py<PyAny>>,
+    /// Whether several Python objects use the client: none of them alone keeps the callable alive.
+    is_shared: AtomicBool,
     /// One call at a time: one that does not return holds up this client alone.
     thread: BlockingPool,
 }
@@ -61,7 +67,33 @@ pub(crate) fn named_provider(
 
 fn callback(key: &'static str, callable: &Bound<'_, PyAny>) -> Arc<dyn TokenProvider> {
     let callable = Arc::new(callable.clone().unbind());
-    Arc::new(Callback { key, callable, thread: BlockingPool::new("the token callback", 1) })
+    Arc::new(Callback {
+        key,
+        callable,
+        is_shared: AtomicBool::new(false),
+        thread: BlockingPool::new("the token callback", 1),
+    })
+}
+
+fn callback_of(client: &Client) -> Option<&Callback> {
+    let provider: &dyn Any = client.environment().token_provider.as_deref()?;
+    provider.downcast_ref()
+}
+
+/// Notes that more than one Python object uses a client from now on; called with the GIL.
+pub(crate) fn share(client: &Client) {
+    if let Some(callback) = callback_of(client) {
+        callback.is_shared.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Visits the token callback of a client, for the only Python object that uses it. That of a shared client is not
+/// visited: it lives as long as the client.
+pub(crate) fn traverse(client: &Client, visit: &PyVisit<'_>) -> Visited {
+    match callback_of(client) {
+        Some(callback) if !callback.is_shared.load(Ordering::Relaxed) => callback.callable.traverse(visit),
+        _ => Ok(()),
+    }
 }
 
 fn token_error(key: &str, why: impl fmt::Display) -> Error {

@@ -10,7 +10,6 @@ import pytest
 
 import ottla
 from ottla.compat.aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
-from ottla.compat.aiokafka.consumer._membership import Membership
 from ottla.testing import MockCluster
 from tests.support.loops import run
 
@@ -291,19 +290,3 @@ def test_start_lets_the_brokers_create_topics(mock_cluster: MockCluster, is_manu
             assert (await reader.getone()).value == b"first"
 
     run(read())
-
-
-def test_no_task_keeps_a_forgotten_consumer_alive(mock_cluster: MockCluster, pairs: str) -> None:
-    async def forget() -> None:
-        reader = consumer(mock_cluster, pairs)
-        await reader.start()
-        membership: Membership | None = reader._membership
-        assert membership is not None
-        task = membership.poll._task
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
-        with pytest.warns(ResourceWarning, match="Unclosed AIOKafkaConsumer"):
-            del reader
-        assert task is not None
-        await asyncio.wait([task])
-
-    run(forget())

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from ottla.compat import confluent_kafka
 from ottla.testing import Fault, MockCluster
+from tests.support.waiting import wait_until
 
 PATIENCE = 30.0
 
@@ -154,6 +156,19 @@ def test_purged_messages_are_reported(either: Any) -> None:
     producer.purge()
     assert producer.flush(1) == 0
     assert reports.codes() == [either.KafkaError._PURGE_QUEUE]
+
+
+def test_a_message_whose_topic_is_looked_up_is_purged(cluster: MockCluster, name: str) -> None:
+    """The thread that looks topics up has taken it out of those that wait."""
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
+    reports = Reports()
+    fault = cluster.inject(Fault.delay(0.5), api="Metadata")
+    producer.produce(f"{name}-missing", b"", on_delivery=reports)
+    wait_until(lambda: cluster.fault_hits(fault) > 0)
+    producer.purge()
+    assert producer.flush(PATIENCE) == 0
+    assert reports.codes() == [confluent_kafka.KafkaError._PURGE_QUEUE]
+    cluster.remove_fault(fault)
 
 
 def test_purged_in_flight_is_reported_once(peer: Any, cluster: MockCluster, name: str) -> None:

@@ -82,10 +82,12 @@ def test_instrumentation_sees_the_imports_of_the_client() -> None:
 
 
 FORKING = """
-import os, sys
+import os, sys, warnings
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import IllegalStateError
 
+# Python 3.12 warns of each fork in a process with threads.
+warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
 producer = KafkaProducer(bootstrap_servers=sys.argv[1])
 consumer = KafkaConsumer("orders", bootstrap_servers=sys.argv[1], auto_offset_reset="earliest")
 producer.send("orders", b"parent").get(30)

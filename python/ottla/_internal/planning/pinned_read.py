@@ -185,9 +185,9 @@ def pin(
 
     ``settings`` is the configuration that was passed as keyword arguments.
     """
-    client = scan_client(bootstrap, config, options.timeout, settings)
-    ranges = find_ranges(client, topics, start, end, partitions, options.timeout)
-    return PinnedRead(client, ranges, options, key_format, value_format)
+    with scan_client(bootstrap, config, options.timeout, settings) as client:
+        ranges = find_ranges(client, topics, start, end, partitions, options.timeout)
+        return PinnedRead(client, ranges, options, key_format, value_format)
 
 
 def _whole(format_of: FormatOfFields) -> ColumnFormat:

@@ -16,6 +16,8 @@ __all__ = ["REPLAY", "Letter", "read_letter"]
 REPLAY = "__ottla.replay."
 """The prefix of the headers of a replayed record."""
 
+# Brokers write these for share groups (KIP-1191), with or without the record.
+_BROKERS = "__dlq.errors."
 # The names of topic, partition, offset, timestamp, exception, message and group, by tool.
 _TOOLS: tuple[tuple[str, Sequence[str]], ...] = (
     (
@@ -34,6 +36,7 @@ _TOOLS: tuple[tuple[str, Sequence[str]], ...] = (
             "connector.name",
         ),
     ),
+    (_BROKERS, ("topic", "partition", "offset", "", "", "message", "group")),
     (
         "kafka_dlt-",
         (
@@ -73,7 +76,8 @@ class Letter:
         exception: the class of the exception.
         message: its text.
         group: the group or the connector that failed.
-        replays: whether the record was a replay already.
+        is_replay: whether the record was a replay already.
+        is_reference: whether the letter names the record without having it.
     """
 
     topic: str
@@ -88,6 +92,7 @@ class Letter:
     message: str | None
     group: str | None
     is_replay: bool
+    is_reference: bool
     key: bytes | None = field(repr=False)
     value: bytes | None = field(repr=False)
     headers: Headers = field(repr=False)
@@ -106,6 +111,7 @@ def read_letter(row: Sequence[object]) -> Letter:
     found = {name: data for name, data in headers if data is not None}
     texts: Mapping[str, str | None] = {}
     numbers: Mapping[str, int | None] = {}
+    is_brokers = False
     for prefix, names in _TOOLS:
         if any(name.startswith(prefix) for name in found):
             fields = ("topic", "partition", "offset", "timestamp", "exception", "message", "group")
@@ -117,6 +123,7 @@ def read_letter(row: Sequence[object]) -> Letter:
                 name: _number(data[name], is_binary=prefix == _BINARY)
                 for name in ("partition", "offset", "timestamp")
             }
+            is_brokers = prefix == _BROKERS
             break
     return Letter(
         topic,  # type: ignore[arg-type]
@@ -131,6 +138,7 @@ def read_letter(row: Sequence[object]) -> Letter:
         texts.get("message"),
         texts.get("group"),
         any(name.startswith(REPLAY) for name in found),
+        is_brokers and key is None and value is None,
         key,  # type: ignore[arg-type]
         value,  # type: ignore[arg-type]
         [(name, data) for name, data in headers if not name.startswith(_PREFIXES)],

@@ -73,7 +73,7 @@ def add(subcommands: Subcommands) -> None:
         "list",
         run,
         "list the reasons of dead letters, with counts and times",
-        details="Reads headers of ottla, Kafka Connect and Spring Kafka.",
+        details="Reads headers of ottla, Kafka's brokers, Kafka Connect and Spring Kafka.",
     )
     add_selection(parser)
     parser.add_argument(

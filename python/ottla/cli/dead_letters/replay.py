@@ -16,6 +16,7 @@ from ottla._internal.text import counted
 from ottla.admin import Plan, PlannedChange
 from ottla.admin.destinations import TopicPartition
 from ottla.cli.dead_letters.letters import REPLAY, Letter
+from ottla.cli.dead_letters.originals import with_record
 from ottla.cli.dead_letters.selection import ISOLATION, Selection, add_selection, is_filtered
 from ottla.cli.messages import say_error
 from ottla.cli.options import connect
@@ -175,7 +176,7 @@ class _Writer:
     """Writes letters, a window at a time."""
 
     def __init__(self, client: Client, to: str | None, refused: Mapping[str, KafkaError]) -> None:
-        self.producer = Producer(client)
+        self._client, self.producer = client, Producer(client)
         self._to, self._refused = to, refused
         self.window: list[tuple[Letter, Any]] = []
         self.written: Counter[str] = Counter()
@@ -217,6 +218,7 @@ class _Writer:
             raise ConfigError("no header names the topic that it is from; name one with --to")
         if error := self._refused.get(target):
             raise error
+        letter = with_record(self._client, letter)
         place = {"topic": letter.topic, "partition": letter.partition, "offset": letter.offset}
         headers = [(REPLAY + name, str(value).encode()) for name, value in place.items()]
         timestamp = letter.timestamp if letter.origin_timestamp is None else letter.origin_timestamp

@@ -105,8 +105,11 @@ class ErrorCodes(metaclass=_Names):
 _WITHOUT_NAME = {*range(98, 110)} - {ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID}
 _LAST = ErrorCode.SHARE_SESSION_LIMIT_REACHED
 
+# Python 3.13 gives each class a number, too: __firstlineno__.
 _NAMES: dict[int, str] = {
-    code: name for name, code in vars(ErrorCodes).items() if isinstance(code, int)
+    code: name
+    for name, code in vars(ErrorCodes).items()
+    if isinstance(code, int) and not name.startswith("__")
 }
 for _code in ErrorCode:
     if _code <= _LAST and _code not in _WITHOUT_NAME and _code not in _NAMES:

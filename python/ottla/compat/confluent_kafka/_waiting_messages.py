@@ -1,7 +1,8 @@
 """Messages that wait until their topic is known, and the thread that looks their topics up.
 
 Invariants: messages of one topic are sent in their order; a message is reported as failed after
-``message.timeout.ms`` whatever the brokers do; a topic is asked for again after a pause only.
+``message.timeout.ms`` whatever the brokers do; a topic is asked for again after a pause only. The
+thread ends soon after the last message that waits: it would keep a forgotten producer alive.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from ottla.error_code import ErrorCode
 
 # Seconds between two attempts to look up the same topics.
 _PAUSE = 0.1
+
+# Seconds that the thread waits for more messages before it ends.
+_IDLE = 0.2
 
 # Seconds that a look-up waits for a broker.
 _LOOK_UP = 0.05
@@ -58,6 +62,8 @@ class WaitingMessages:
         # The bytes of the messages that wait.
         self.size = 0
         self._unknown_since: dict[str, float] = {}
+        # How often all messages were given up, and why they were the last time.
+        self._purges: tuple[int, KafkaError | None] = (0, None)
         self._opener: threading.Thread | None = None
         self._closed = False
 
@@ -77,8 +83,9 @@ class WaitingMessages:
             self._wait(entry)
 
     def fail_all(self, error: KafkaError) -> None:
-        """Report all messages as failed."""
+        """Report all messages as failed, except one that is sent at the moment."""
         with self._changed:
+            self._purges = (self._purges[0] + 1, error)
             topics = list(self._waiting)
         for topic in topics:
             self._fail_topic(topic, error)
@@ -102,9 +109,9 @@ class WaitingMessages:
     def _open_topics(self) -> None:
         while True:
             with self._changed:
-                while not self._waiting and not self._closed:
-                    self._changed.wait()
-                if self._closed:
+                self._changed.wait_for(lambda: self._waiting or self._closed, _IDLE)
+                if self._closed or not self._waiting:
+                    self._opener = None
                     return
                 topics = list(self._waiting)
             opened = [self._open(topic) for topic in topics if self._settings.has_brokers]
@@ -136,7 +143,7 @@ class WaitingMessages:
                         self._known.add(topic)
                         self._reports.open(topic)
                     return was_sent
-                entry = self._take(waiting)
+                entry, purges = self._take(waiting), self._purges
             try:
                 if not was_sent:
                     self._look_up(topic)
@@ -146,11 +153,11 @@ class WaitingMessages:
                 if "partition" in error.context:
                     self._report(entry, KafkaError(KafkaError._UNKNOWN_PARTITION, str(error)))
                     continue
-                self._put_back(topic, entry)
+                self._put_back(topic, entry, purges)
                 self._judge(topic, error)
                 return False
             except errors.AuthorizationError as error:
-                self._put_back(topic, entry)
+                self._put_back(topic, entry, purges)
                 self._fail_topic(topic, KafkaError(code_of(error), str(error)))
                 return False
             except errors.KafkaError as error:
@@ -181,10 +188,15 @@ class WaitingMessages:
         self.size -= entry.size()
         return entry
 
-    def _put_back(self, topic: str, entry: Entry) -> None:
+    def _put_back(self, topic: str, entry: Entry, purges: tuple[int, KafkaError | None]) -> None:
+        """Let a message wait on that was taken after these purges; a later one fails it."""
         with self._changed:
-            self._waiting.setdefault(topic, deque()).appendleft(entry)
-            self.size += entry.size()
+            error = self._purges[1]
+            if self._purges == purges or error is None:
+                self._waiting.setdefault(topic, deque()).appendleft(entry)
+                self.size += entry.size()
+                return
+        self._report(entry, error)
 
     def _fail_topic(self, topic: str, error: KafkaError) -> None:
         with self._changed:

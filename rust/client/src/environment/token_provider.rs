@@ -1,5 +1,6 @@
 //! OAUTHBEARER tokens from the application: the token and the trait that supplies it.
 
+use std::any::Any;
 use std::fmt;
 use std::time::SystemTime;
 
@@ -19,7 +20,7 @@ pub struct Token {
 }
 
 /// The application's source of tokens.
-pub trait TokenProvider: Send + Sync + fmt::Debug {
+pub trait TokenProvider: Any + Send + Sync + fmt::Debug {
     /// Returns a fresh token. One call serves all connections that need a token at the time; the
     /// future is dropped at the deadline of the connection that waits for it.
     fn token(&self) -> BoxFuture<'_, Result<Token>>;

@@ -103,14 +103,15 @@ impl Guard {
         match self.work.take() {
             None => Ok(()),
             Some(Work::Client(request)) => {
-                let handled = request.handle(&self.logins, &mut self.login).await;
+                // In boxes: each session would have room for what happens once in a while.
+                let handled = Box::pin(request.handle(&self.logins, &mut self.login)).await;
                 let handled = handled.map_err(SessionEnd::ClientViolation)?;
                 (self.answer, self.is_refused) = (Some(handled.sent), handled.is_refused);
                 Ok(())
             }
             Some(Work::Upstream) => {
                 let Some(user) = self.login.user() else { return Ok(()) };
-                let renewed = self.upstream.renew(&self.logins, user, session, to_broker).await;
+                let renewed = Box::pin(self.upstream.renew(&self.logins, user, session, to_broker)).await;
                 renewed.map_err(SessionEnd::Login)
             }
         }

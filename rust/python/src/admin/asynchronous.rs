@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ottla_client::Client as Core;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -12,7 +13,9 @@ use crate::client::client_arg::{connect_if_new, resolve_client};
 use crate::client::docs::docs as client_docs;
 use crate::client::sasl_credentials::set_sasl_credentials;
 use crate::convert::number;
+use crate::garbage::Visited;
 use crate::runtime::{ProcessLocal, seconds};
+use crate::token_callback;
 
 /// ``Admin`` for asyncio: its calls return native futures of the running loop.
 ///
@@ -47,6 +50,11 @@ impl AsyncAdmin {
 
 #[pymethods]
 impl AsyncAdmin {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        let core = self.core.peek().filter(|_| self.own_client);
+        core.map_or(Ok(()), |core| token_callback::traverse(core, &visit))
+    }
+
     #[new]
     #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, **kwargs))]
     fn new(

@@ -6,8 +6,10 @@
 use ottla_client::Error;
 use ottla_client::producer::UnobservedFailure;
 use parking_lot::Mutex;
-use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::{PyVisit, intern};
+
+use crate::garbage::{Traverse, Visited};
 
 const MAX: usize = 10_000;
 
@@ -23,6 +25,7 @@ impl FailedFuture {
     }
 }
 
+/// Only threads with the GIL take the lock.
 #[derive(Default)]
 pub(crate) struct FailedFutures(Mutex<Vec<FailedFuture>>);
 
@@ -63,5 +66,12 @@ impl FailedFutures {
             unretrieved.and_then(|unretrieved| unretrieved.is_truthy(py)).unwrap_or(false)
         });
         failed
+    }
+}
+
+impl Traverse for FailedFutures {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        let Some(failed) = self.0.try_lock() else { return Ok(()) };
+        failed.iter().try_for_each(|failed| failed.future.traverse(visit))
     }
 }

@@ -24,6 +24,7 @@ use crate::convert::number;
 use crate::convert::offsets;
 use crate::runtime::{CLOSE_TIMEOUT, seconds};
 use crate::scan::{AsyncScanBase, RangeArguments, ScanArgs, ScanRequest, scan_request};
+use crate::token_callback;
 use crate::typed::ColumnFormat;
 
 /// A client of one Kafka cluster for asyncio; it mirrors ``Client``.
@@ -192,6 +193,7 @@ impl AsyncClient {
             value_format,
         };
         let request = ScanRequest::new(py, &core, ranges, options)?;
+        token_callback::share(&core);
         let work = async move {
             request.resolve().await?;
             Ok(request.start(core))

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ottla_client::Client as Core;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -14,7 +15,9 @@ use crate::client::sasl_credentials::set_sasl_credentials;
 use crate::convert::errors;
 use crate::convert::number;
 use crate::convert::renamed;
+use crate::garbage::Visited;
 use crate::runtime::{ProcessLocal, seconds};
+use crate::token_callback;
 
 /// The methods that ``Client`` and ``AsyncClient`` share; none of them waits.
 #[pyclass(frozen, subclass, module = "ottla._core")]
@@ -51,6 +54,10 @@ impl ClientBase {
 
 #[pymethods]
 impl ClientBase {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        self.core.peek().map_or(Ok(()), |core| token_callback::traverse(core, &visit))
+    }
+
     /// The old name of ``topic_names()``, which raises an ``AttributeError``.
     #[getter]
     fn list_topics(this: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {

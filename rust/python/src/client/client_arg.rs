@@ -11,6 +11,7 @@ use crate::client::base::ClientBase;
 use crate::config;
 use crate::convert::errors;
 use crate::runtime::{seconds, wait_for};
+use crate::token_callback;
 
 /// Returns the shared client's core, or a new core that is not connected yet; and whether it is new.
 /// `class` names the caller in errors.
@@ -35,6 +36,7 @@ pub(crate) fn resolve_client(
         }
         Some(client) => {
             check(client)?;
+            token_callback::share(client);
             Ok((client.clone(), false))
         }
         None => {

@@ -21,6 +21,7 @@ use crate::convert::offsets;
 use crate::convert::renamed;
 use crate::runtime::{CLOSE_TIMEOUT, runtime, seconds, wait, wait_for};
 use crate::scan::{RangeArguments, Scan, ScanArgs, ScanRequest, scan_request};
+use crate::token_callback;
 use crate::typed::ColumnFormat;
 
 /// The longest time that closing a client waits for the last metrics.
@@ -223,6 +224,7 @@ impl Client {
         wait_for(py, request.resolve())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
+        token_callback::share(core);
         Ok(Scan::of(request.start(core.clone())))
     }
 

@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_client::producer::ProduceResult;
 use parking_lot::Mutex;
+use pyo3::PyVisit;
 use tokio::sync::Notify;
 
+use crate::garbage::{Traverse, Visited, visit_locked};
 use crate::producer::delivery_groups::{DeliveryGroup, GroupReceiver, RecordWaiter};
 
 /// A message whose report is due.
@@ -74,5 +76,12 @@ impl Completed {
     /// Whether there is a message.
     pub(super) fn has_some(&self) -> bool {
         !self.groups.lock().is_empty()
+    }
+}
+
+/// Without the GIL, a batch that completes adds its messages.
+impl Traverse for Completed {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        visit_locked(&self.groups, visit)
     }
 }

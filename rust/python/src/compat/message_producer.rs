@@ -5,23 +5,44 @@
 
 use std::sync::OnceLock;
 
+use parking_lot::Mutex;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::produced::Produced;
 use super::report_queue::ReportQueue;
+use crate::garbage::{Traverse, Visited};
 
 /// The base of a producer whose reports are polled.
 #[pyclass(frozen, subclass, weakref, dict, module = "ottla._core")]
 #[derive(Default)]
 pub(crate) struct MessageProducer {
     queue: OnceLock<Py<ReportQueue>>,
-    /// The callback of messages without one.
-    on_delivery: OnceLock<Py<PyAny>>,
+    /// The callback of messages without one. Only threads with the GIL take the lock.
+    on_delivery: Mutex<Option<Py<PyAny>>>,
+}
+
+impl MessageProducer {
+    fn set_on_delivery(&self, callback: Option<Py<PyAny>>) {
+        // Dropped outside of the lock: dropping may run Python code.
+        let previous = std::mem::replace(&mut *self.on_delivery.lock(), callback);
+        drop(previous);
+    }
 }
 
 #[pymethods]
 impl MessageProducer {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        visit.call(self.queue.get())?;
+        self.on_delivery.traverse(&visit)
+    }
+
+    /// The callback may be a method of this object.
+    fn __clear__(&self) {
+        self.set_on_delivery(None);
+    }
+
     /// A subclass may have another `__init__`, so that this one takes anything.
     #[new]
     #[pyo3(signature = (*_args, **_kwargs))]
@@ -38,9 +59,7 @@ impl MessageProducer {
     fn _attach(&self, queue: Py<ReportQueue>, on_delivery: Option<Py<PyAny>>) {
         // Attached once, by `__init__`.
         let _ = self.queue.set(queue);
-        if let Some(on_delivery) = on_delivery {
-            let _ = self.on_delivery.set(on_delivery);
-        }
+        self.set_on_delivery(on_delivery);
     }
 
     /// Queue a message; it is sent in the background.
@@ -73,8 +92,11 @@ impl MessageProducer {
     ) -> PyResult<()> {
         let py = this.py();
         let state = this.get();
-        let own = || state.on_delivery.get().map(|callback| callback.bind(py));
-        let report = callback.or(on_delivery).or_else(own);
+        let own = match callback.or(on_delivery) {
+            Some(_) => None,
+            None => state.on_delivery.lock().as_ref().map(|callback| callback.clone_ref(py).into_bound(py)),
+        };
+        let report = callback.or(on_delivery).or(own.as_ref());
         if let (Some(queue), Ok(topic), None) = (state.queue.get(), topic.cast::<PyString>(), headers)
             && report.is_none_or(|report| report.is_callable())
         {

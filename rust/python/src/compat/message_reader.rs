@@ -4,6 +4,7 @@
 
 use ottla_client::TopicPartition;
 use ottla_client::consumer::PollTarget;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -16,6 +17,7 @@ use crate::consumer::poll_guard::Activity;
 use crate::convert::errors;
 use crate::convert::last_topic::LastTopic;
 use crate::convert::number;
+use crate::garbage::Visited;
 
 /// Returns the records of a consumer as messages.
 ///
@@ -66,6 +68,11 @@ impl MessageReader {
 
 #[pymethods]
 impl MessageReader {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        visit.call(&self.consumer)?;
+        visit.call(&self.store)
+    }
+
     #[new]
     fn new(consumer: Py<Consumer>, store: Py<OffsetStore>) -> Self {
         Self { consumer, store }

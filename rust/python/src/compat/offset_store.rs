@@ -10,11 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ottla_client::TopicPartition;
 use ottla_client::group_offsets::CommittedOffset;
 use parking_lot::Mutex;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::consumer::partitions::{self, to_dict};
 use crate::consumer::{Consumer, OffsetAndMetadata};
+use crate::garbage::Visited;
 
 /// The offsets of one partition; `None` where there is none yet.
 #[derive(Default, Clone)]
@@ -99,6 +101,10 @@ impl OffsetStore {
 
 #[pymethods]
 impl OffsetStore {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        visit.call(&self.consumer)
+    }
+
     #[new]
     fn new(consumer: Py<Consumer>, stores: bool) -> Self {
         Self { consumer, stores, partitions: Mutex::default(), is_drained: AtomicBool::new(false) }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use ottla_client::producer::{AppendInfo, Delivery, SendResult};
 use parking_lot::{Mutex, RwLock};
+use pyo3::PyVisit;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 
@@ -20,6 +21,7 @@ use super::produced::Produced;
 use crate::convert::errors;
 use crate::convert::last_topic::LastTopic;
 use crate::convert::number;
+use crate::garbage::{Traverse, Visited};
 use crate::producer::delivery_groups::{DeliveryGroups, RecordWaiter};
 use crate::producer::sync::Producer;
 use crate::runtime::{wait_at_most, wait_for};
@@ -143,6 +145,18 @@ fn full() -> PyErr {
 
 #[pymethods]
 impl ReportQueue {
+    /// Messages in flight keep their callbacks, and what these refer to.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        visit.call(&self.producer)?;
+        visit.call(&self.error_of)?;
+        self.completed.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        // Each report is dropped outside of the lock: dropping may run Python code.
+        while self.completed.pop().is_some() {}
+    }
+
     #[new]
     fn new(
         producer: Py<Producer>,

@@ -61,13 +61,16 @@ impl MemberSubscription {
     }
 }
 
-/// Assignors, and the remaining keyword arguments.
-type ExtractedAssignors<'py> = (Vec<Arc<dyn Assignor>>, Option<Bound<'py, PyDict>>);
+/// An object of the application, which the core shares.
+pub(super) type AssignorObject = Arc<Py<PyAny>>;
+
+/// Assignors, the objects among them, and the remaining keyword arguments.
+type ExtractedAssignors<'py> = (Vec<Arc<dyn Assignor>>, Vec<AssignorObject>, Option<Bound<'py, PyDict>>);
 
 /// Extracts the assignors from a consumer's keyword arguments, unless all of them are names.
 pub(super) fn extract<'py>(kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<ExtractedAssignors<'py>> {
-    let Some(kwargs) = kwargs else { return Ok((Vec::new(), None)) };
-    let unchanged = || Ok((Vec::new(), Some(kwargs.clone())));
+    let Some(kwargs) = kwargs else { return Ok((Vec::new(), Vec::new(), None)) };
+    let unchanged = || Ok((Vec::new(), Vec::new(), Some(kwargs.clone())));
     let Some(argument) = kwargs.get_item(KEYWORD)? else { return unchanged() };
     let argument: Vec<Bound<'_, PyAny>> = match argument.try_iter() {
         _ if argument.is_none() || argument.is_instance_of::<PyString>() => return unchanged(),
@@ -77,13 +80,14 @@ pub(super) fn extract<'py>(kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Extr
     if argument.iter().all(|argument| argument.is_instance_of::<PyString>()) {
         return unchanged();
     }
-    let assignors = argument.iter().map(assignor).collect::<PyResult<_>>()?;
+    let mut objects = Vec::new();
+    let assignors = argument.iter().map(|one| assignor(one, &mut objects)).collect::<PyResult<_>>()?;
     let rest = kwargs.copy()?;
     rest.del_item(KEYWORD)?;
-    Ok((assignors, Some(rest)))
+    Ok((assignors, objects, Some(rest)))
 }
 
-fn assignor(argument: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
+fn assignor(argument: &Bound<'_, PyAny>, objects: &mut Vec<AssignorObject>) -> PyResult<Arc<dyn Assignor>> {
     let py = argument.py();
     if let Ok(name) = argument.cast::<PyString>() {
         let name = name.to_string();
@@ -91,14 +95,15 @@ fn assignor(argument: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
     }
     let name = argument.getattr("name").and_then(|name| name.extract::<String>());
     match name {
-        Ok(name) if argument.hasattr("assign")? => Ok(Arc::new(PythonAssignor {
-            name,
-            cooperative: match argument.getattr_opt("cooperative")? {
+        Ok(name) if argument.hasattr("assign")? => {
+            let cooperative = match argument.getattr_opt("cooperative")? {
                 Some(cooperative) => cooperative.is_truthy()?,
                 None => false,
-            },
-            object: argument.clone().unbind(),
-        })),
+            };
+            let object = Arc::new(argument.clone().unbind());
+            objects.push(Arc::clone(&object));
+            Ok(Arc::new(PythonAssignor { name, cooperative, object }))
+        }
         _ => {
             let ty = argument.get_type().name()?;
             let message = format!(
@@ -114,7 +119,7 @@ fn assignor(argument: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
 struct PythonAssignor {
     name: String,
     cooperative: bool,
-    object: Py<PyAny>,
+    object: AssignorObject,
 }
 
 impl PythonAssignor {

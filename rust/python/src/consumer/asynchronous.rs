@@ -10,6 +10,7 @@ use std::time::Duration;
 use ottla_client::OffsetSpec;
 use ottla_client::consumer::{ArrowLayout, PollTarget};
 use pyo3::IntoPyObjectExt;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -32,6 +33,7 @@ use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
+use crate::garbage::Visited;
 use crate::runtime::seconds;
 use crate::scan;
 use crate::typed::{ColumnFormat, typed_columns};
@@ -351,6 +353,10 @@ pub(crate) struct BufferedRecords(Py<AsyncConsumerBase>);
 
 #[pymethods]
 impl BufferedRecords {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        visit.call(&self.0)
+    }
+
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this
     }

@@ -8,6 +8,7 @@ use ottla_client::config::GroupProtocol;
 use ottla_client::consumer::group::Subscription;
 use ottla_client::metadata::Pattern;
 use ottla_client::{Client, Error, Kind, ListedOffset, OffsetSpec, TopicPartition};
+use pyo3::PyVisit;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
@@ -24,6 +25,7 @@ use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::number;
 use crate::convert::renamed;
 use crate::convert::{self, errors};
+use crate::garbage::{Traverse, Visited};
 use crate::runtime::{ProcessLocal, runtime};
 
 /// The methods that ``Consumer`` and ``AsyncConsumer`` share; none of them waits.
@@ -118,6 +120,18 @@ pub(super) fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
 
 #[pymethods]
 impl ConsumerBase {
+    /// A call in flight shares the handle, and may still call what it refers to.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        let handle = self.handle.peek().filter(|handle| Arc::strong_count(handle) == 1);
+        handle.map_or(Ok(()), |handle| handle.traverse(&visit))
+    }
+
+    fn __clear__(&self) {
+        if let Some(handle) = self.handle.peek() {
+            handle.forget_callbacks();
+        }
+    }
+
     /// Subscribe to topics; replaces an earlier subscription.
     ///
     /// With a ``group.id``, the consumer joins the group with the next poll or iteration, and the
@@ -369,6 +383,12 @@ impl ConsumerBase {
     /// End the current poll, or else the next one, with ``WakeupError``; from any thread.
     fn wakeup(&self) -> PyResult<()> {
         self.handle_even_if_closed()?.core.wakeup();
+        Ok(())
+    }
+
+    /// Ends a consumer that the application has forgotten: at once, and without leaving the group.
+    pub(super) fn _abandon(&self) -> PyResult<()> {
+        self.handle_even_if_closed()?.abandon();
         Ok(())
     }
 

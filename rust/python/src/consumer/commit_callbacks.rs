@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 use ottla_client::group_offsets::CommittedOffset;
 use ottla_client::{Error, Kind, Result, TopicPartition};
 use parking_lot::Mutex;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokio::sync::Notify;
@@ -20,6 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use super::partitions::OffsetAndMetadata;
 use super::partitions::to_dict;
 use crate::convert::{callback, errors};
+use crate::garbage::{Traverse, Visited, visit_locked};
 use crate::runtime::runtime;
 
 /// The maximum number of commits in flight; each has its own timeout.
@@ -76,6 +78,16 @@ impl CommitQueue {
     }
 }
 
+/// Without the GIL, a commit that completes adds its callback.
+impl Traverse for CommitQueue {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.states.iter().try_for_each(|state| match state {
+            CommitState::Completed(Some(completed)) => completed.callback.traverse(visit),
+            CommitState::Completed(None) | CommitState::InFlight => Ok(()),
+        })
+    }
+}
+
 /// A callback and its arguments: an error or None, and the offsets.
 pub(super) type CallbackCall = (Py<PyAny>, Py<PyAny>, Py<PyDict>);
 
@@ -128,6 +140,17 @@ impl CommitCallbacks {
         Ok(is_called)
     }
 
+    /// Drops the callbacks of completed commits.
+    pub(super) fn forget_completed(&self) {
+        loop {
+            // Dropped outside of the lock: dropping may run Python code.
+            let next = self.queue.lock().pop();
+            if next.is_none() {
+                return;
+            }
+        }
+    }
+
     /// Waits until no commit is in flight, or until the deadline.
     pub(super) async fn wait_until_idle(&self, deadline: Instant) {
         loop {
@@ -137,6 +160,12 @@ impl CommitCallbacks {
                 return;
             }
         }
+    }
+}
+
+impl Traverse for CommitCallbacks {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        visit_locked(&self.queue, visit)
     }
 }
 

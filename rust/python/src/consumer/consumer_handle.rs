@@ -12,11 +12,13 @@ use ottla_client::consumer::{Consumer, ConvertError};
 use ottla_client::tasks::panics::try_catch;
 use ottla_client::{Client, ListedOffset, OffsetSpec, Result, TopicPartition};
 use parking_lot::Mutex;
+use pyo3::PyVisit;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use tokio::time::Instant;
 
+use super::assignors::AssignorObject;
 use super::deserializers::Deserializers;
 use super::hooks::Hooks;
 use super::interceptors::Interceptors;
@@ -30,7 +32,9 @@ use crate::consumer::subscription_arg::SubscriptionArg;
 use crate::convert::last_topic::LastTopic;
 use crate::convert::record_batch::RecordBatch;
 use crate::convert::{errors, offsets};
+use crate::garbage::{Traverse, Visited};
 use crate::runtime::{ProcessLocal, runtime, seconds};
+use crate::token_callback;
 
 pub(crate) struct ConsumerHandle {
     pub(crate) core: Consumer,
@@ -40,6 +44,8 @@ pub(crate) struct ConsumerHandle {
     pub(super) first_connect: Option<FirstConnect>,
     deserializers: Deserializers,
     interceptors: Option<Interceptors>,
+    /// Called by tasks of the core, which end with this consumer.
+    assignors: Vec<AssignorObject>,
     pub(crate) poll_lock: PollLock,
     pub(super) listener: RebalanceListener,
     pub(super) commit_callbacks: CommitCallbacks,
@@ -57,7 +63,7 @@ impl ConsumerHandle {
         first_connect: Option<FirstConnect>,
         hooks: Hooks,
     ) -> PyResult<Self> {
-        let Hooks { deserializers, interceptors, assignors } = hooks;
+        let Hooks { deserializers, interceptors, assignors, assignor_objects } = hooks;
         // Long polls would delay other requests on shared connections.
         let client = if own_client { client } else { client.with_dedicated_connections() };
         let mut core =
@@ -72,6 +78,7 @@ impl ConsumerHandle {
             first_connect,
             deserializers,
             interceptors,
+            assignors: assignor_objects,
             poll_lock: PollLock::default(),
             listener: RebalanceListener::default(),
             commit_callbacks: CommitCallbacks::default(),
@@ -279,8 +286,35 @@ impl ConsumerHandle {
         self.interceptors.iter().try_for_each(|all| all.close(py))
     }
 
+    /// Drops the callbacks that may refer to the consumer, which nothing else refers to any more.
+    pub(super) fn forget_callbacks(&self) {
+        self.listener.set(None, None, None);
+        self.commit_callbacks.forget_completed();
+    }
+
+    /// Ends the consumer at once, without leaving the group: its application has forgotten it.
+    pub(super) fn abandon(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.core.start_closing();
+        if self.own_client {
+            self.core.client().close();
+        }
+        self.forget_callbacks();
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+}
+
+impl Traverse for ConsumerHandle {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.deserializers.traverse(visit)?;
+        self.interceptors.traverse(visit)?;
+        self.assignors.iter().try_for_each(|object| object.traverse(visit))?;
+        self.listener.traverse(visit)?;
+        self.commit_callbacks.traverse(visit)?;
+        if self.own_client { token_callback::traverse(self.core.client(), visit) } else { Ok(()) }
     }
 }
 

@@ -11,12 +11,14 @@ use ottla_client::consumer::{RecordEntry, RecordSet};
 use ottla_client::typed::{FieldValue, TypedColumn, TypedColumns, TypedField};
 use ottla_client::{Error, Kind};
 use ottla_schema::Header;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use crate::convert::errors;
 use crate::convert::field_bytes::bytes_or_none;
+use crate::garbage::{Traverse, Visited};
 use crate::typed::{ColumnFormat, column_value, field_value};
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -111,6 +113,14 @@ impl Deserializers {
             }
         };
         Ok((part(Header::Key)?, part(Header::Value)?))
+    }
+}
+
+impl Traverse for Deserializers {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        let calls = [&self.key, &self.value].into_iter().flatten();
+        calls.map(|deserializer| &deserializer.call).try_for_each(|call| call.traverse(visit))?;
+        self.objects.traverse(visit)
     }
 }
 

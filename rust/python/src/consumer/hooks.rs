@@ -6,7 +6,7 @@ use ottla_client::consumer::assignor::Assignor;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::assignors;
+use super::assignors::{self, AssignorObject};
 use super::deserializers::Deserializers;
 use super::interceptors::Interceptors;
 
@@ -14,6 +14,8 @@ pub(super) struct Hooks {
     pub(super) deserializers: Deserializers,
     pub(super) interceptors: Option<Interceptors>,
     pub(super) assignors: Vec<Arc<dyn Assignor>>,
+    /// The assignors that are objects of the application.
+    pub(super) assignor_objects: Vec<AssignorObject>,
 }
 
 impl Hooks {
@@ -26,7 +28,7 @@ impl Hooks {
     ) -> PyResult<(Self, Option<Bound<'py, PyDict>>)> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
         let interceptors = Interceptors::new(interceptors)?;
-        let (assignors, kwargs) = assignors::extract(kwargs)?;
-        Ok((Self { deserializers, interceptors, assignors }, kwargs))
+        let (assignors, assignor_objects, kwargs) = assignors::extract(kwargs)?;
+        Ok((Self { deserializers, interceptors, assignors, assignor_objects }, kwargs))
     }
 }

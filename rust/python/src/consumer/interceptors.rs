@@ -14,6 +14,7 @@ use ottla_client::config::Config;
 use ottla_client::consumer::{CommitListener, Consumer};
 use ottla_client::group_offsets::CommittedOffset;
 use parking_lot::Mutex;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -21,6 +22,7 @@ use super::commit_callbacks::{Offsets, offsets_to_dict};
 use super::record::Record;
 use crate::client::interceptor_chain;
 use crate::convert::record_batch::RecordBatch;
+use crate::garbage::{Traverse, Visited};
 
 /// The maximum number of commits that wait for a poll; further ones are merged.
 const MAX_QUEUED: usize = 1_000;
@@ -156,6 +158,12 @@ impl Interceptors {
     /// Notifies the interceptors that the consumer was closed.
     pub(super) fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.chain.call_method0(py, "close").map(drop)
+    }
+}
+
+impl Traverse for Interceptors {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.chain.traverse(visit)
     }
 }
 

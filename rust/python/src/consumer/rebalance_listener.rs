@@ -2,10 +2,12 @@
 
 use ottla_client::consumer::group::RebalanceEvent;
 use parking_lot::Mutex;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::partitions::to_list;
+use crate::garbage::{Traverse, Visited};
 
 #[derive(Default)]
 struct Callbacks {
@@ -14,7 +16,15 @@ struct Callbacks {
     on_lost: Option<Py<PyAny>>,
 }
 
-/// The rebalance callbacks of a consumer.
+impl Traverse for Callbacks {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        [&self.on_assigned, &self.on_revoked, &self.on_lost]
+            .into_iter()
+            .try_for_each(|one| one.traverse(visit))
+    }
+}
+
+/// The rebalance callbacks of a consumer. Only threads with the GIL take the lock.
 #[derive(Default)]
 pub(super) struct RebalanceListener(Mutex<Callbacks>);
 
@@ -42,6 +52,12 @@ impl RebalanceListener {
             RebalanceEvent::Failed(_) => return None,
         };
         callback.as_ref().map(|callback| callback.clone_ref(py))
+    }
+}
+
+impl Traverse for RebalanceListener {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.0.traverse(visit)
     }
 }
 

@@ -8,11 +8,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ottla_client::producer::{Producer as CoreProducer, SendResult, UnobservedFailure};
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::{IntoPyObjectExt, PyVisit};
 
 use crate::asyncio::{self, FutureCompleter, LoopCache, start};
 use crate::convert::errors;
+use crate::garbage::{Traverse, Visited};
 use crate::producer::backlog::{Backlog, CancellationFlag, WaitingRecord, run_on_loop};
 use crate::producer::base::HasCore;
 use crate::producer::batch_args::BatchArgs;
@@ -23,6 +24,7 @@ use crate::producer::intercepted_rows::{self, AsyncRowSender};
 use crate::producer::record::{OwnedRecord, RecordArgs};
 use crate::producer::send_batch::Rows;
 use crate::runtime::runtime;
+use crate::token_callback;
 
 pub(crate) struct AsyncProducerHandle {
     pub(crate) core: Arc<CoreProducer>,
@@ -167,5 +169,12 @@ impl AsyncProducerHandle {
             end(py, unobserved, closed.map_err(|error| errors::raise(py, &error)))?;
             Ok(py.None())
         })
+    }
+}
+
+impl Traverse for AsyncProducerHandle {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.groups.failed.traverse(visit)?;
+        if self.own_client { token_callback::traverse(self.core.client(), visit) } else { Ok(()) }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ottla_client::producer::Producer as CoreProducer;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -18,6 +19,7 @@ use crate::convert::errors;
 use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::renamed;
+use crate::garbage::{Traverse, Visited};
 use crate::producer::async_producer_handle::AsyncProducerHandle;
 use crate::producer::backlog::Backlog;
 use crate::producer::base::ProducerBase;
@@ -90,6 +92,16 @@ impl Drop for AsyncProducer {
 
 #[pymethods]
 impl AsyncProducer {
+    /// Records in flight keep their futures and callbacks, and what these refer to; those that wait, the partitioner.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        let Some(handle) = self.handle.peek() else { return Ok(()) };
+        if handle.backlog.is_empty() && Arc::strong_count(&self.hooks) == 1 {
+            // The backlog shares the partitioner.
+            self.hooks.traverse(1, &visit)?;
+        }
+        handle.traverse(&visit)
+    }
+
     #[new]
     #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, key_serializer=None, value_serializer=None, interceptors=None, **kwargs))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]

@@ -16,12 +16,14 @@ use std::time::Duration;
 use ottla_client::producer::{Delivery, ProduceResult};
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::convert::errors;
+use crate::garbage::{Traverse, Visited};
 use crate::producer::delivery_groups::{
     DeliveryGroup, DeliveryGroups, GroupReceiver, RecordWaiter, callback_args,
 };
@@ -49,7 +51,7 @@ struct CallbackQueue {
     closed: AtomicBool,
     entry_added: Notify,
     callback_taken: Notify,
-    /// The first exception of a callback.
+    /// The first exception of a callback. Only threads with the GIL take the lock.
     raised: Mutex<Option<Py<PyAny>>>,
     /// The thread that calls the callbacks.
     callback_thread: Mutex<Option<ThreadId>>,
@@ -241,6 +243,13 @@ impl Callbacks {
     /// Lets the thread end once all accepted callbacks were called.
     pub(crate) fn close(&self) {
         self.queue.close();
+    }
+}
+
+/// The callbacks themselves keep their objects alive until they were called.
+impl Traverse for Callbacks {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.queue.raised.traverse(visit)
     }
 }
 

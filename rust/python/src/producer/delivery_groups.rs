@@ -12,12 +12,13 @@ use hashbrown::hash_map::Entry;
 use ottla_client::Result;
 use ottla_client::producer::{AppendInfo, Delivery, ProduceResult};
 use parking_lot::Mutex;
-use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::{PyVisit, intern};
 
 use crate::asyncio::failed_futures::FailedFutures;
 use crate::asyncio::{LoopQueue, complete, report_to_loop};
 use crate::convert::{callback, errors};
+use crate::garbage::{Traverse, Visited};
 use crate::producer::record_metadata::RecordMetadata;
 
 /// Receives the completed groups of batches: the loop's loop_queue, or the callback queue.
@@ -55,6 +56,24 @@ pub(crate) struct SentRecord {
     pub(crate) value: Py<PyAny>,
     /// In seconds.
     pub(crate) at: f64,
+}
+
+impl Traverse for RecordWaiter {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        [&self.future, &self.on_delivery, &self.py_delivery]
+            .into_iter()
+            .try_for_each(|one| one.traverse(visit))?;
+        match &self.sent {
+            Some(sent) => sent.key.traverse(visit).and_then(|()| sent.value.traverse(visit)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Traverse for DeliveryGroup {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.waiters.traverse(visit)
+    }
 }
 
 /// The arguments of `on_delivery`: the error, if the record failed, and its metadata.

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use ottla_client::config::Config;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::garbage::{Traverse, Visited};
 use crate::producer::interceptors::Interceptors;
 use crate::producer::partitioner::CustomPartitioner;
 use crate::producer::serializers::Serializers;
@@ -34,5 +36,17 @@ impl Hooks {
     /// Configures the interceptors, once the client is known.
     pub(crate) fn configure(&self, py: Python<'_>, config: &Config) -> PyResult<()> {
         self.interceptors.iter().try_for_each(|all| all.configure(py, config))
+    }
+}
+
+impl Hooks {
+    /// Visits the objects, with the partitioner if nothing but this and `sharers` more refer to it.
+    pub(crate) fn traverse(&self, sharers: usize, visit: &PyVisit<'_>) -> Visited {
+        self.interceptors.traverse(visit)?;
+        self.serializers.traverse(visit)?;
+        match &self.partitioner {
+            Some(partitioner) if Arc::strong_count(partitioner) == 1 + sharers => partitioner.traverse(visit),
+            _ => Ok(()),
+        }
     }
 }

@@ -7,12 +7,14 @@
 use std::sync::Arc;
 
 use ottla_client::config::Config;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 use crate::client::interceptor_chain;
 use crate::convert::number;
+use crate::garbage::{Traverse, Visited};
 use crate::producer::record::RecordArgs;
 use crate::producer::record_metadata::RecordMetadata;
 
@@ -20,6 +22,12 @@ static RECORD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A producer's interceptors.
 pub(crate) struct Interceptors(Py<PyAny>);
+
+impl Traverse for Interceptors {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.0.traverse(visit)
+    }
+}
 
 /// A record as the interceptors returned it.
 pub(crate) struct Intercepted<'py> {

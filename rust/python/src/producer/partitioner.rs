@@ -12,11 +12,13 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array as _, ArrayRef, BinaryArray, Int32Array, StructArray};
 use arrow_schema::{DataType, Field, FieldRef};
 use ottla_client::{Error, Kind};
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString};
 
 use crate::convert::errors;
 use crate::convert::number;
+use crate::garbage::{Traverse, Visited};
 use crate::producer::arrow_array::Array;
 use crate::producer::arrow_rows::{Pair, chunks, columns, speaks_arrow};
 use crate::producer::owned_rows::OwnedRows;
@@ -31,6 +33,12 @@ const BATCH_METHOD: &str = "partition_batch";
 
 /// A custom partitioner.
 pub(crate) struct CustomPartitioner(Py<PyAny>);
+
+impl Traverse for CustomPartitioner {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.0.traverse(visit)
+    }
+}
 
 impl CustomPartitioner {
     /// Takes the partitioner from the keyword arguments, unless it is a name.

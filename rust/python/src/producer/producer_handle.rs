@@ -7,14 +7,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ottla_client::producer::{Producer as CoreProducer, TopicWriter, UnobservedFailure};
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::convert::errors;
+use crate::garbage::{Traverse, Visited};
 use crate::producer::base::HasCore;
 use crate::producer::callbacks::{CallbackPermit, Callbacks};
 use crate::runtime::exit::CloseAtExit;
 use crate::runtime::wait_for;
+use crate::token_callback;
 
 /// The minimum time that `close` waits for callbacks.
 const MIN_CALLBACK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -95,6 +98,13 @@ impl ProducerHandle {
     /// whose result was not checked; the block's own exception takes precedence.
     pub(crate) fn leave(&self, py: Python<'_>, failed: bool, closed: PyResult<()>) -> PyResult<()> {
         leave(py, failed, closed, || self.core.unobserved_failure())
+    }
+}
+
+impl Traverse for ProducerHandle {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.callbacks.get().map_or(Ok(()), |callbacks| callbacks.traverse(visit))?;
+        if self.own_client { token_callback::traverse(self.core.client(), visit) } else { Ok(()) }
     }
 }
 

@@ -4,12 +4,14 @@
 //! `SerializationError` that names the topic, the field, and in a batch the record's index.
 
 use ottla_schema::Header;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
 use crate::convert::errors;
 use crate::convert::field_bytes::{FieldBytes, field_bytes};
+use crate::garbage::{Traverse, Visited};
 use crate::typed::{ColumnFormat, SchemaIdHeader};
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -95,6 +97,15 @@ impl Serializers {
 
     pub(crate) fn has_value(&self) -> bool {
         self.value.is_some()
+    }
+}
+
+impl Traverse for Serializers {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        [&self.key, &self.value].into_iter().flatten().try_for_each(|serializer| match &serializer.call {
+            Call::Function(call) | Call::Method(call) => call.traverse(visit),
+            Call::Format(format) => format.traverse(visit),
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ottla_client::producer::SendResult;
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -18,6 +19,7 @@ use crate::convert::field_bytes::field_bytes;
 use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::renamed;
+use crate::garbage::{Traverse, Visited};
 use crate::producer::base::ProducerBase;
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
@@ -86,6 +88,12 @@ impl Drop for Producer {
 
 #[pymethods]
 impl Producer {
+    /// Records in flight keep their callbacks, and what these refer to.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        self.hooks.traverse(0, &visit)?;
+        self.handle.peek().map_or(Ok(()), |handle| handle.traverse(&visit))
+    }
+
     #[new]
     #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, connect=true, key_serializer=None, value_serializer=None, interceptors=None, **kwargs))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]

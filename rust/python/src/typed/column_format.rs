@@ -17,6 +17,7 @@ use ottla_client::{Error, Kind};
 use ottla_schema::{
     EncodedRows, Header, Projection, ReaderOptions, SchemaIdSerializer, SchemaType, WireFormat,
 };
+use pyo3::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -33,6 +34,7 @@ use super::schema_arg;
 use super::subject_strategy::subject_name;
 use crate::convert::errors;
 use crate::convert::names::{Names, items};
+use crate::garbage::{Traverse, Visited};
 use crate::runtime::wait_for;
 
 /// How keys or values with a schema are decoded. Create one of its classes.
@@ -341,6 +343,12 @@ impl EncodedRows for OneRow {
 
 #[pymethods]
 impl ColumnFormat {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        self.registry.traverse(&visit)?;
+        self.objects.traverse(&visit)?;
+        self._dead_letters.traverse(&visit)
+    }
+
     /// What happens to records that cannot be decoded: ``"failfast"``, ``"permissive"``, or
     /// ``"dead-letters"`` for ``DeadLetters(…)``.
     #[getter]

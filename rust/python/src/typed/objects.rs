@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ottla_client::typed::TopicEncoder;
 use ottla_schema::{Framed, Header, SchemaType, WireFormat};
+use pyo3::PyVisit;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -18,6 +19,7 @@ use super::avro_objects;
 use super::encoding::{Encoded, encode_object};
 use super::schema_id_header::SchemaIdHeader;
 use crate::convert::errors;
+use crate::garbage::{Traverse, Visited};
 
 static CONVERSION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static UNDECODABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -33,6 +35,12 @@ pub(crate) struct Objects {
     checked_fields: Option<Vec<String>>,
     /// With Protobuf, the bytes that identify the message in the formats of Confluent and Apicurio.
     message_prefixes: (Vec<u8>, Vec<u8>),
+}
+
+impl Traverse for Objects {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        [&self.schema, &self.load, &self.dump].into_iter().try_for_each(|one| one.traverse(visit))
+    }
 }
 
 /// Whether this is a class, or a type such as `list[Order]` or `Order | None`.

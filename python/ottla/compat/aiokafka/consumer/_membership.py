@@ -147,11 +147,12 @@ class Membership:
         await self.poll.stop()
 
     def abandon(self) -> None:
-        """End the tasks of a consumer that was not stopped."""
+        """End the tasks and the connections of a consumer that was not stopped."""
         self._watch.stop()
         self.poll.cancel()
         if self._auto_commit is not None:
             self._auto_commit.cancel()
+        self.engine._abandon()  # noqa: SLF001 - the core of this class
 
     def _is_active(self) -> bool:
         return self._topics is not None or self._is_assigned

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ottla_client::Client;
+use pyo3::PyVisit;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -18,6 +19,7 @@ use crate::consumer::partitions;
 use crate::consumer::record::Record;
 use crate::convert::errors;
 use crate::convert::number;
+use crate::garbage::{Traverse, Visited};
 use crate::runtime::ProcessLocal;
 use pyo3::types::PyDict;
 
@@ -55,6 +57,18 @@ impl ShareConsumerBase {
 
 #[pymethods]
 impl ShareConsumerBase {
+    /// A call in flight shares the handle, and may still call what it refers to.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Visited {
+        let handle = self.handle.peek().filter(|handle| Arc::strong_count(handle) == 1);
+        handle.map_or(Ok(()), |handle| handle.traverse(&visit))
+    }
+
+    fn __clear__(&self) {
+        if let Some(handle) = self.handle.peek() {
+            handle.set_callback(None);
+        }
+    }
+
     /// Subscribe to topics as a member of the share group; replaces an earlier subscription.
     ///
     /// The consumer joins the group with the next poll or iteration.

@@ -12,6 +12,7 @@ use ottla_client::consumer::ConvertError;
 use ottla_client::consumer::share::{AcknowledgeType, AcknowledgementResult, ShareConsumer};
 use ottla_client::{Client, Error, Result, TopicPartition};
 use parking_lot::Mutex;
+use pyo3::PyVisit;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -23,7 +24,9 @@ use crate::consumer::poll_guard::{PollGuard, PollLock};
 use crate::consumer::record::Record;
 use crate::convert::record_batch::RecordBatch;
 use crate::convert::{callback, errors};
+use crate::garbage::{Traverse, Visited};
 use crate::runtime::{runtime, seconds};
+use crate::token_callback;
 
 /// A callback and its arguments: an error or None, and the offsets.
 pub(super) type CallbackCall = (Py<PyAny>, Py<PyAny>, Py<PyDict>);
@@ -34,6 +37,7 @@ pub(crate) struct ShareConsumerHandle {
     own_client: bool,
     deserializers: Deserializers,
     pub(super) poll_lock: PollLock,
+    /// Only threads with the GIL take the lock.
     callback: Mutex<Option<Py<PyAny>>>,
     /// Results that the callback has not seen.
     results: Mutex<VecDeque<AcknowledgementResult>>,
@@ -122,10 +126,12 @@ impl ShareConsumerHandle {
     /// Sets the callback for results; `None` for none.
     pub(super) fn set_callback(&self, callback: Option<Py<PyAny>>) {
         self.core.keep_results(callback.is_some());
-        *self.callback.lock() = callback;
+        // Dropped outside of the lock: dropping may run Python code.
+        let previous = std::mem::replace(&mut *self.callback.lock(), callback);
+        drop(previous);
     }
 
-    /// Returns the next call of the callback.
+    /// Returns the next call of the callback; drops it after the last one of a closed consumer.
     pub(super) fn next_callback(&self, py: Python<'_>) -> PyResult<Option<CallbackCall>> {
         let Some(callback) = self.callback.lock().as_ref().map(|callback| callback.clone_ref(py)) else {
             return Ok(None);
@@ -135,7 +141,12 @@ impl ShareConsumerHandle {
             results.extend(self.core.take_results());
             results.pop_front()
         };
-        let Some(AcknowledgementResult { partition, offsets, error }) = result else { return Ok(None) };
+        let Some(AcknowledgementResult { partition, offsets, error }) = result else {
+            if self.is_closed() {
+                self.set_callback(None);
+            }
+            return Ok(None);
+        };
         let offsets =
             to_dict(py, [(partition, offsets)], |ranges| Ok(PyList::new(py, ranges)?.into_any().unbind()))?;
         let error = match error {
@@ -182,6 +193,14 @@ impl ShareConsumerHandle {
 
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+}
+
+impl Traverse for ShareConsumerHandle {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Visited {
+        self.deserializers.traverse(visit)?;
+        self.callback.traverse(visit)?;
+        if self.own_client { token_callback::traverse(self.core.client(), visit) } else { Ok(()) }
     }
 }
 

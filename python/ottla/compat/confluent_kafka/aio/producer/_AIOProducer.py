@@ -11,6 +11,7 @@ import asyncio
 import concurrent.futures
 import functools
 import threading
+import weakref
 from types import TracebackType
 from typing import Any
 
@@ -63,7 +64,7 @@ class AIOProducer:
         self._stopped = threading.Event()
         self._loop_thread = threading.get_ident()
         self._reports_served = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread = threading.Thread(target=_serve, args=(weakref.ref(self),), daemon=True)
         self._thread.start()
 
     async def __aenter__(self) -> AIOProducer:
@@ -173,20 +174,22 @@ class AIOProducer:
         except RuntimeError:
             return  # the loop is closed, and nobody waits for the future
 
-    def _serve(self) -> None:
-        """Serve events, and let the loop serve reports, until the producer is closed."""
-        while not self._stopped.is_set():
-            try:
-                if self._producer._serve_events(_WAIT):
-                    self._reports_served.clear()
-                    self._loop.call_soon_threadsafe(self._serve_reports)
-                    self._reports_served.wait()
-            except RuntimeError as error:
-                if "closed" in str(error):
-                    return
-                self._raise_on_loop(error)
-            except Exception as error:  # noqa: BLE001 - whatever a callback raises
-                self._raise_on_loop(error)
+    def _serve_once(self) -> bool:
+        """Serve events, and let the loop serve reports; return False once this is closed."""
+        if self._stopped.is_set():
+            return False
+        try:
+            if self._producer._serve_events(_WAIT):
+                self._reports_served.clear()
+                self._loop.call_soon_threadsafe(self._serve_reports)
+                self._reports_served.wait()
+        except RuntimeError as error:
+            if "closed" in str(error):
+                return False
+            self._raise_on_loop(error)
+        except Exception as error:  # noqa: BLE001 - whatever a callback raises
+            self._raise_on_loop(error)
+        return True
 
     def _serve_reports(self) -> None:
         try:
@@ -201,3 +204,9 @@ class AIOProducer:
             self._loop.call_soon_threadsafe(self._loop.call_exception_handler, context)
         except RuntimeError:
             return
+
+
+def _serve(reference: weakref.ref[AIOProducer]) -> None:
+    """Serve a producer until it is closed, or nothing else refers to it."""
+    while (producer := reference()) is not None and producer._serve_once():
+        del producer
