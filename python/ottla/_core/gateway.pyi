@@ -40,8 +40,7 @@ class Gateway:
     def take_ended(self) -> str:
         """Return the connections that ended since the last call as a JSON list.
 
-        They are the oldest first, and are kept from the first call on, or from the start with
-        ``keep_ended``.
+        They are the oldest first, and are kept from the first call on.
         """
     def events(self, after: int) -> str:
         """Return what happened after the event with this number as a JSON list."""
