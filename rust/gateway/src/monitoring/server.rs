@@ -235,3 +235,35 @@ async fn read(body: Incoming) -> Result<Bytes, Response> {
         Err(_) => Err(Response::message(StatusCode::BAD_REQUEST, "the body could not be read")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: clients that read nothing, as many as there may be, held up all others for 5 s.
+    #[tokio::test(start_paused = true)]
+    async fn slow_readers_give_way() {
+        for (asked, is_answered, least) in [
+            (false, false, Duration::ZERO),
+            (true, true, READING_TIMEOUT),
+            // While its response is made.
+            (true, false, CONNECTION_TIMEOUT),
+        ] {
+            let mut connections = Connections::default();
+            for _ in 0..CONNECTIONS_MAX {
+                let stage = Arc::new(Stage::default());
+                stage.asked.store(asked, Ordering::Relaxed);
+                if is_answered {
+                    _ = stage.answered.set(Instant::now());
+                }
+                let task = connections.tasks.spawn(timeout(CONNECTION_TIMEOUT, std::future::pending()));
+                connections.in_order.push_back((task, stage));
+            }
+            let begun = Instant::now();
+            connections.make_room().await;
+            let waited = begun.elapsed();
+            assert!(waited >= least && waited < least + Duration::from_millis(500), "{asked}: {waited:?}");
+            assert!(connections.tasks.len() < CONNECTIONS_MAX);
+        }
+    }
+}
