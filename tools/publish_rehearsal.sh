@@ -23,6 +23,5 @@ for crate in "${crates[@]}"; do
 done
 step 'cargo publish --dry-run'
 cargo publish --dry-run --allow-dirty --locked "${selected[@]}"
-for crate in "${crates[@]}"; do ls -l "${CARGO_TARGET_DIR:-target}/package/$crate"-*.crate; done
 tools/semver.sh
 step 'the crates can be published'

@@ -17,8 +17,11 @@ from tests.support.jars import REPOSITORY
 Subject: TypeAlias = Literal["Python", "Spark", "Kafka"]
 SUBJECTS: tuple[Subject, ...] = ("Python", "Spark", "Kafka")
 REQUIREMENTS = REPOSITORY / "requirements"
-FREE_THREADED = ("3.13t", "3.14t")
-"""Pythons without a global lock, on which only tests/threads runs: the tests' packages lack it."""
+FREE_THREADED = ("3.14t",)
+"""Pythons without a global lock, on which only tests/threads runs: the tests' packages lack it.
+
+PyO3 0.30 builds for none before 3.14.
+"""
 
 
 @dataclass(frozen=True)

@@ -52,11 +52,11 @@ def _build_twice(tree: Path, contents: str) -> subprocess.CompletedProcess[str]:
     backend.mkdir()
     for path in (REPOSITORY / "tools" / "build_backend").glob("*.py"):
         shutil.copy(path, backend)
-    hooks = (
+    hooks = [
         "build_editable",
         "get_requires_for_build_editable",
         "prepare_metadata_for_build_editable",
-    )
+    ]
     (backend / "maturin.py").write_text("".join(f"{hook} = None\n" for hook in hooks))
     vendor = tree / "python/ottla/console/static/vendor"
     vendor.mkdir(parents=True)
