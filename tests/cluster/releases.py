@@ -68,7 +68,7 @@ _NEEDS: tuple[tuple[tuple[int, int], str, str], ...] = (
         r"test_producer::test_java_reads_serialized_records",
     ),
     (
-        (4, 1),
+        (4, 3),
         "the events of Java's verifiable clients",
         r"test_system_test_clients::test_events_have_the_fields_of_javas",
     ),
