@@ -60,13 +60,15 @@ _NEEDS: tuple[tuple[tuple[int, int], str, str], ...] = (
     (
         (4, 0),
         "the options of Java's console programs",
-        (
-            r"test_cluster_fixture::test_java_tools_run"
-            r"|test_producer::test_java_reads_serialized_records"
-        ),
+        r"test_cluster_fixture::test_java_tools_run",
     ),
     (
-        (4, 0),
+        (4, 2),
+        "the options of Java's console programs for formatters (KIP-1147)",
+        r"test_producer::test_java_reads_serialized_records",
+    ),
+    (
+        (4, 3),
         "the events of Java's verifiable clients",
         r"test_system_test_clients::test_events_have_the_fields_of_javas",
     ),

@@ -66,10 +66,14 @@ def test_topics_are_created_listed_described_and_deleted(brokers: Brokers) -> No
     assert "TOPIC_ALREADY_EXISTS" in again.err
     assert run_well(brokers, "topics", "create", first, "--if-not-exists").startswith("exists:")
 
-    wait_until(lambda: {first, second} <= names(brokers), lambda: "the topics are listed")
-    table = lines(run_well(brokers, "topics", "list", "--match", f"^({first}|{second})$"))
-    assert [first, "3", "2"] in table
-    assert ["2", "topics,", "6", "partitions"] in table
+    def table() -> list[list[str]]:
+        return lines(run_well(brokers, "topics", "list", "--match", f"^({first}|{second})$"))
+
+    # Each command asks any broker, and a new topic reaches them one after the other.
+    wait_until(
+        lambda: ["2", "topics,", "6", "partitions"] in table(), lambda: "the topics are listed"
+    )
+    wait_until(lambda: [first, "3", "2"] in table(), lambda: "the topic is listed")
 
     described = run_well(brokers, "topics", "describe", first)
     assert described.startswith(f"{first}: 3 partitions, id ")

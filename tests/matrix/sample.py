@@ -25,8 +25,8 @@ from tests.support.environments import ENVIRONMENTS
 from tests.support.interpreters import installed
 from tests.support.jars import REPOSITORY
 
-PARTS = 12
-"""A part takes about half a minute."""
+PARTS = 20
+"""A part takes less than half a minute."""
 
 # What checks the source, or is large and used by few: Spark has rows of its own.
 _LEFT_OUT = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import tempfile
 from collections.abc import Generator, Iterator
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.spark import gate
-from tests.spark.older_releases import skip_if_refused
+from tests.spark import gate, older_releases
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,12 +20,14 @@ if TYPE_CHECKING:
     from tests.support.kafka_cluster import KafkaCluster
 
 
-# They test the admission control of data sources, without a session: since Spark 4.2.
-collect_ignore = (
-    []
-    if importlib.util.find_spec("pyspark.sql.streaming.datasource")
-    else ["test_options.py", "test_stream_checkpoint.py", "test_stream_planner.py"]
-)
+# Without a session: pushed filters came with Spark 4.1, the admission control of sources with 4.2.
+_SINCE = {
+    (4, 1): ["test_read_description.py", "test_task_packing.py"],
+    (4, 2): ["test_options.py", "test_stream_checkpoint.py", "test_stream_planner.py"],
+}
+collect_ignore = [
+    file for release, files in _SINCE.items() if older_releases.line() < release for file in files
+]
 
 # A file that only a test of this process writes.
 TOKEN_FILE = Path(tempfile.gettempdir()) / f"ottla-spark-token-{os.getpid()}"
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Skip tests of options that an older release of Spark does not support."""
     report = yield
-    skip_if_refused(report)
+    older_releases.skip_if_refused(report)
     return report
 
 

@@ -1,4 +1,4 @@
-"""What differs on an older release of Spark: options that ottla refuses, faults of Spark's own.
+"""Tests that use an option which ottla refuses on the installed, older release of Spark.
 
 Invariant: a failure counts as a skip only if its error is ottla's refusal, and if the refusal is
 true of the installed release. Which options are refused is tested by any_pyspark.py.
@@ -12,10 +12,6 @@ import re
 import pytest
 
 _REFUSAL = re.compile(r"option (\w+) needs PySpark (\d+)\.(\d+) or newer, and this is ([\d.]+)")
-
-REPEATING_FAILS_IN_SPARKS_SOURCE = ((4, 1),)
-"""Releases whose own source ends with a NullPointerException in the report of a micro-batch that it
-repeats, in `KafkaMicroBatchStream.metrics`."""
 
 
 def line(installed: str | None = None) -> tuple[int, int]:

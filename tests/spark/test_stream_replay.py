@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import TopicFactory
-from tests.spark.older_releases import REPEATING_FAILS_IN_SPARKS_SOURCE, line
+from tests.spark.older_releases import line
 from tests.spark.parity import run_both
-from tests.spark.streams import Row, Streams, add_partitions, produce
+from tests.spark.streams import Row, Run, Streams, add_partitions, produce
 
 if TYPE_CHECKING:
     from tests.support.kafka_cluster import KafkaCluster
@@ -25,6 +25,16 @@ def fails(streams: Streams, source: str, name: str, **options: str) -> list[Row]
         query.awaitTermination(300)
     assert batches == [0]
     return sorted(rows)
+
+
+def the_rest(streams: Streams, **options: str) -> Run:
+    """Read the repeated micro-batch and what came after it; compare with Spark's source."""
+    if line() >= (4, 2):
+        return streams.same("replay", **options)
+    # As the guide says, a run that repeats a micro-batch ends with it. Spark's own source of 4.1
+    # fails there, in the report of its progress.
+    runs = [streams.run("ottla", "replay", **options) for _ in range(2)]
+    return Run(sorted(runs[0].rows + runs[1].rows), runs[0].ends + runs[1].ends)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +68,7 @@ def test_replay_after_the_log_grew_and_a_partition_was_added(
     add_partitions(kafka, topic, 3)
     produce(kafka, topic, 0, 0, 5)
     streams.sink_fails = False
-    if line() in REPEATING_FAILS_IN_SPARKS_SOURCE:
-        run = streams.run("ottla", "replay", **options)
-    else:
-        run = streams.same("replay", **options)
+    run = the_rest(streams, **options)
     # The first one unchanged, and the later records: each record once.
     assert len(run.rows) == len({row[:3] for row in run.rows}) == before + after
     assert set(ours) <= set(run.rows)

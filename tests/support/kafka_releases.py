@@ -22,14 +22,11 @@ OLDER = ("kafka-4.3", "kafka-3.9", *ZOOKEEPER_RELEASES)
 OLDEST = "kafka-2.8"
 LOG4J_1_RELEASES = ("kafka-3.9", *ZOOKEEPER_RELEASES)
 """Log with log4j 1."""
-# Java's commands that moved in 4.0.
+# Java's commands that moved: the old package, and the first release that has them in the new one.
 _MOVED = {
-    f"org.apache.kafka.tools.{name}": f"kafka.{folder}.{name}"
-    for name, folder in (
-        ("AclCommand", "admin"),
-        ("ConfigCommand", "admin"),
-        ("ConsoleProducer", "tools"),
-    )
+    "AclCommand": ("kafka.admin", (4, 0)),
+    "ConfigCommand": ("kafka.admin", (4, 4)),
+    "ConsoleProducer": ("kafka.tools", (4, 0)),
 }
 RELEASES = (*ZOOKEEPER_RELEASES, "kafka-3.9", "kafka-4.0", "kafka-4.3", CURRENT)
 """All, the oldest first."""
@@ -49,7 +46,9 @@ def selected() -> str:
 
 def main_class(release: str, main: str) -> str:
     """Return the class of a Java command in a release, by its name in the current one."""
-    return _MOVED.get(main, main) if release in LOG4J_1_RELEASES else main
+    name = main.removeprefix("org.apache.kafka.tools.")
+    package, since = _MOVED.get(name, ("", (0, 0)))
+    return main if number(release) >= since else f"{package}.{name}"
 
 
 def version(release: str) -> str:
