@@ -118,16 +118,8 @@ impl AddressBook for Book {
 }
 
 fn pending(api: ApiKey, version: i16, source: Source, fault: Option<ResponseFault>) -> PendingResponse {
-    PendingResponse {
-        api,
-        version,
-        correlation_id: 7,
-        since: Instant::now(),
-        source,
-        named: None,
-        fault: fault.map(Box::new),
-        filter: None,
-    }
+    let pending = PendingResponse::new(api, version, 7, Instant::now(), source);
+    PendingResponse { fault: fault.map(Box::new), ..pending }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::logins::Logins;
 use super::state::Login;
 use super::upstream::Upstream;
 use crate::session::{Session, SessionEnd};
-use crate::stream::{RequestHead, Violation};
+use crate::stream::{RequestHead, Violation, tokens_follow};
 
 /// The login of a session.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Guard {
             return Ok(Ruling::Gather);
         }
         // As a broker whose sessions do not expire. A client that knows of their end has version 1 (KIP-368).
-        if LoginRequest::has_no_headers(head) {
+        if tokens_follow(head.api, head.version) {
             let response = SaslHandshakeResponse {
                 error_code: ErrorCode::IllegalSaslState.code(),
                 ..SaslHandshakeResponse::default()
@@ -145,11 +145,6 @@ pub(super) struct Handled {
 }
 
 impl LoginRequest {
-    /// Whether the messages of the exchange follow this request without headers.
-    pub(super) fn has_no_headers(head: &RequestHead<'_>) -> bool {
-        head.api == ApiKey::SaslHandshake && head.version == 0
-    }
-
     /// Decodes the request, which must be whole.
     pub(super) fn read(head: &RequestHead<'_>) -> Result<Self, Violation> {
         let mut r = Reader::new(Bytes::copy_from_slice(head.body));

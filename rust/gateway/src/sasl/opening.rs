@@ -27,6 +27,7 @@ use crate::session::{SessionStatus, unsupported_version};
 use crate::shared::Shared;
 use crate::stream::{
     FRAME_MAX_BEFORE_LOGIN, LENGTH_MIN, PendingResponse, RequestHead, Source, Violation, read_head,
+    tokens_follow,
 };
 
 /// The length of a correlation id.
@@ -72,16 +73,7 @@ pub(crate) async fn open(
         }
         let now = Instant::now();
         status.requested(&head, now);
-        let pending = PendingResponse {
-            api,
-            version,
-            correlation_id,
-            since: now,
-            source: Source::Broker,
-            named: None,
-            fault: None,
-            filter: None,
-        };
+        let pending = PendingResponse::new(api, version, correlation_id, now, Source::Broker);
         if api == ApiKey::ApiVersions {
             let response = match version > supported_versions(api).1 {
                 true => unsupported_version(correlation_id)?,
@@ -99,7 +91,7 @@ pub(crate) async fn open(
             status.responded(&pending, body_of(&response), Instant::now());
             continue;
         }
-        is_headerless |= LoginRequest::has_no_headers(&head);
+        is_headerless |= tokens_follow(api, version);
         let request = LoginRequest::read(&head)?;
         let handled = request.handle(logins, &mut login).await?;
         if handled.is_refused {

@@ -278,16 +278,7 @@ impl<'a> Session<'a> {
     ) -> oneshot::Receiver<Bytes> {
         let (own, response) = oneshot::channel();
         let (since, source) = (std::time::Instant::now(), Source::Own(own));
-        self.in_flight.lock().push(PendingResponse {
-            api,
-            version,
-            correlation_id,
-            since,
-            source,
-            named: None,
-            fault: None,
-            filter: None,
-        });
+        self.in_flight.lock().push(PendingResponse::new(api, version, correlation_id, since, source));
         response
     }
 

@@ -9,13 +9,14 @@ use ottla_protocol::{ApiKey, ErrorCode, header};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use super::buffers::Inlet;
-use super::{Session, SessionEnd, send, tokens};
+use super::{Session, SessionEnd, send};
 use crate::faults::{Injected, SessionFaults, Toward};
 use crate::rewrite::supported_versions;
 use crate::rules::{AccessRules, RuleRuling};
 use crate::sasl::{Guard, Ruling};
 use crate::stream::{
     FRAME_MAX_BEFORE_LOGIN, Output, PendingResponse, RequestHead, RequestStream, Source, Verdict, Violation,
+    tokens_follow,
 };
 
 /// Passes on requests until the client closes the connection, or the gateway stops and no request is incomplete.
@@ -118,7 +119,7 @@ fn judge(
         session.end_tokens(now);
     }
     // The mechanism says how the login ends.
-    if tokens::begins(head) && !head.is_whole {
+    if tokens_follow(head.api, head.version) && !head.is_whole {
         return Ok(Verdict::Gather(FRAME_MAX_BEFORE_LOGIN));
     }
     let answer = match guard.map(|guard| guard.judge(head, now)).transpose()? {
@@ -155,7 +156,7 @@ fn judge(
             }
         }
     }
-    if tokens::begins(head) {
+    if tokens_follow(head.api, head.version) {
         *session.handshake.lock() = None;
     }
     let named = session.status.requested(head, now).map(Box::new);

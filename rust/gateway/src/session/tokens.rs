@@ -5,18 +5,11 @@
 
 use std::time::Instant;
 
-use ottla_protocol::ApiKey;
-
 use super::Session;
-use crate::stream::{PendingResponse, RequestHead, Source, Verdict};
+use crate::stream::{PendingResponse, RequestHead, Source, Verdict, tokens_follow};
 
 /// The mechanism whose last message has no response.
 const WITH_SILENT_END: &str = "GSSAPI";
-
-/// Whether the messages of a login follow this request without headers.
-pub(super) fn begins(head: &RequestHead<'_>) -> bool {
-    head.api == ApiKey::SaslHandshake && head.version == 0
-}
 
 impl Session<'_> {
     /// Waits until the broker has responded to the handshake; returns whether a token follows.
@@ -34,7 +27,7 @@ impl Session<'_> {
 
     /// Notes the response to a handshake: one that the gateway itself has given has not reached the broker.
     pub(super) fn handshake_answered(&self, pending: &PendingResponse, body: &[u8]) {
-        if pending.api == ApiKey::SaslHandshake && pending.version == 0 {
+        if tokens_follow(pending.api, pending.version) {
             let is_accepted = matches!(pending.source, Source::Broker) && body.starts_with(&[0, 0]);
             *self.handshake.lock() = Some(is_accepted);
         }
@@ -43,16 +36,9 @@ impl Session<'_> {
     /// Passes on a token, and expects that of the broker.
     pub(super) fn pass_token(&self, head: &RequestHead<'_>, now: Instant) -> Verdict {
         self.status.requested(head, now);
-        self.in_flight.lock().push(PendingResponse {
-            api: head.api,
-            version: head.version,
-            correlation_id: head.correlation_id,
-            since: now,
-            source: Source::Token,
-            named: None,
-            fault: None,
-            filter: None,
-        });
+        let RequestHead { api, version, correlation_id, .. } = *head;
+        let pending = PendingResponse::new(api, version, correlation_id, now, Source::Token);
+        self.in_flight.lock().push(pending);
         Verdict::Pass
     }
 

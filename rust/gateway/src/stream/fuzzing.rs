@@ -231,17 +231,7 @@ fn judge(
         false => Source::Gateway(unsupported_version(correlation_id)?),
     };
     if expects_response || !is_passed {
-        let since = Instant::now();
-        in_flight.push(PendingResponse {
-            api,
-            version,
-            correlation_id,
-            since,
-            source,
-            named: None,
-            fault: None,
-            filter: None,
-        });
+        in_flight.push(PendingResponse::new(api, version, correlation_id, Instant::now(), source));
     }
     Ok(if is_passed { Verdict::Pass } else { Verdict::Discard })
 }

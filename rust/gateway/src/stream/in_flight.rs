@@ -53,6 +53,19 @@ pub(crate) struct PendingResponse {
     pub(crate) filter: Option<Filter>,
 }
 
+impl PendingResponse {
+    /// A response to which nothing happens.
+    pub(crate) fn new(
+        api: ApiKey,
+        version: i16,
+        correlation_id: i32,
+        since: Instant,
+        source: Source,
+    ) -> Self {
+        Self { api, version, correlation_id, since, source, named: None, fault: None, filter: None }
+    }
+}
+
 /// The requests that wait for their responses, the oldest first.
 #[derive(Debug)]
 pub(crate) struct InFlight {

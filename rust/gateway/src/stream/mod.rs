@@ -24,6 +24,7 @@ pub(crate) use in_flight::{InFlight, PendingResponse, Source};
 pub(crate) use output::{Output, Segment};
 pub(crate) use requests::{LENGTH_MIN, RequestHead, RequestStream, Verdict, read_head};
 pub(crate) use responses::ResponseStream;
+pub(crate) use tokens::tokens_follow;
 
 /// The longest frame of a client that is not logged in, and of a login.
 pub(crate) const FRAME_MAX_BEFORE_LOGIN: usize = 64 * 1024;

@@ -47,10 +47,11 @@ pub(super) enum Next {
 impl Tokens {
     /// What follows a request or a token with this verdict.
     pub(super) fn after(head: &RequestHead<'_>, verdict: &Verdict) -> Self {
-        match (head.api, head.version) {
-            _ if head.is_token => Self::Later,
-            (ApiKey::SaslHandshake, 0) if *verdict == Verdict::Pass => Self::Asked,
-            _ => Self::None,
+        let is_asked = tokens_follow(head.api, head.version) && *verdict == Verdict::Pass;
+        match head.is_token {
+            true => Self::Later,
+            false if is_asked => Self::Asked,
+            false => Self::None,
         }
     }
 
@@ -90,6 +91,11 @@ impl<'a> RequestHead<'a> {
             flexible: false,
         }
     }
+}
+
+/// Whether the messages of a login follow this request without headers, if it is accepted.
+pub(crate) fn tokens_follow(api: ApiKey, version: i16) -> bool {
+    api == ApiKey::SaslHandshake && version == 0
 }
 
 /// Takes the oldest request, which is a token, and the length of the broker's own, which is passed on with its prefix.

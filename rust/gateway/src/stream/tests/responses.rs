@@ -42,18 +42,8 @@ fn host(id: i32) -> String {
 fn through(frames: &[u8], piece: usize, pending: &[(ApiKey, i16)]) -> Result<Vec<u8>, Violation> {
     let mut in_flight = InFlight::new(1000);
     for (api, version) in pending {
-        let since = Instant::now();
-        let (api, version, source) = (*api, *version, Source::Broker);
-        in_flight.push(PendingResponse {
-            api,
-            version,
-            correlation_id: CORRELATION_ID,
-            since,
-            source,
-            named: None,
-            fault: None,
-            filter: None,
-        });
+        let (since, source) = (Instant::now(), Source::Broker);
+        in_flight.push(PendingResponse::new(*api, *version, CORRELATION_ID, since, source));
     }
     let (mut stream, mut input, mut sent) = (ResponseStream::new(), Vec::new(), Vec::new());
     let (mut wanted, mut answered) = (1, 0);
