@@ -43,11 +43,11 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
             Ok(snapshot) => {
                 let at = snapshot.brokers.iter().map(|(id, broker)| (*id, broker.endpoint.clone()));
                 let brokers: BTreeMap<i32, Endpoint> = at.collect();
-                for change in shared.brokers.replace(&brokers) {
+                for change in shared.brokers.replace(loaded.era, &brokers) {
                     shared.apply(&change);
                 }
                 for (id, at) in &brokers {
-                    shared.advertise(*id, &at.host, at.port);
+                    shared.advertise(loaded.era, *id, &at.host, at.port);
                 }
                 if let Some(rules) = &shared.rules {
                     snapshot.topics().for_each(|topic| rules.learn(topic.id, &topic.name));
@@ -76,7 +76,7 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
 /// Sees whether any bootstrap server talks to the gateway, if no broker is known: then clients, who have credentials, can
 /// connect through it, and name the brokers that way.
 async fn look_for_answer(shared: &Shared, loaded: &Loaded) {
-    if !shared.brokers.all().is_empty() {
+    if !shared.brokers.current().is_empty() {
         return;
     }
     let mut answers = false;

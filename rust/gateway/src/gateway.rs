@@ -79,7 +79,8 @@ pub enum FindBrokersError {
 #[derive(Debug)]
 pub struct Gateway {
     shared: Arc<Shared>,
-    sources: Sources,
+    /// Locked by a reload.
+    sources: Mutex<Sources>,
     address: SocketAddr,
     tasks: Mutex<JoinSet<()>>,
 }
@@ -135,7 +136,7 @@ impl Gateway {
         tasks.spawn(accept(listener, Arc::clone(&shared), None));
         tasks.spawn(follow::follow(Arc::clone(&shared)));
         tasks.spawn(warnings::watch(Arc::clone(&shared)));
-        Ok(Self { shared, sources, address, tasks: Mutex::new(tasks) })
+        Ok(Self { shared, sources: Mutex::new(sources), address, tasks: Mutex::new(tasks) })
     }
 
     /// The address at which clients bootstrap.
@@ -167,8 +168,11 @@ impl Gateway {
     /// # Errors
     /// If a file or the configuration cannot be used; everything is as before then.
     pub fn reload(&self, cluster: Config) -> Result<(), GatewayError> {
+        let sources = self.sources.lock();
         let before = self.shared.loaded.load_full();
-        let loaded = Loaded::new(cluster, &self.sources, before.logins.as_deref())?;
+        let loaded = Loaded::new(cluster, &sources, Some(&before))?;
+        // First, so that no session of the cluster before is taken for one of this.
+        self.shared.brokers.begin(loaded.era);
         self.shared.loaded.store(Arc::new(loaded));
         before.client.close();
         self.shared.reloads.send_replace(());
@@ -202,7 +206,9 @@ impl Gateway {
         let deadline = Instant::now() + ADDRESSES_TIMEOUT;
         loop {
             let known = self.brokers();
-            let missing = expected.iter().filter(|id| !known.contains_key(id)).map(ToString::to_string);
+            let current = self.shared.brokers.current();
+            let is_missing = |id: &&i32| !known.contains_key(id) || !current.contains_key(id);
+            let missing = expected.iter().filter(is_missing).map(ToString::to_string);
             let missing = missing.collect::<Vec<_>>().join(", ");
             if missing.is_empty() || !Arc::ptr_eq(loaded, &self.shared.loaded.load()) {
                 return Ok(());

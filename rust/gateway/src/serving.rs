@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::addresses::Routing;
+use crate::brokers::Era;
 use crate::connection_counts::Excess;
 use crate::events::{Event, EventKind};
 use crate::faults::{Link, Presence, SessionFaults};
@@ -22,7 +23,7 @@ use crate::rewrite::AddressBook;
 use crate::rules::AccessRules;
 use crate::sasl::{self, Guard, OpenError};
 use crate::session::{Session, SessionEnd, SessionStart, SessionStatus};
-use crate::shared::Shared;
+use crate::shared::{Connected, Shared};
 use crate::warnings::Condition;
 
 /// The pause after a failure to accept, such as too many open files.
@@ -120,7 +121,7 @@ async fn serve(
         _ = draining.wait_for(|draining| *draining) => return SessionEnd::Drained.to_string(),
     };
     let (end, is_failure) = match connected {
-        Ok(Ok(Opened { client, broker, guard })) => {
+        Ok(Ok(Opened { client, broker: Connected { to: broker, era }, guard })) => {
             let Shared { limits, pool, events, .. } = &**shared;
             let link = Link::new(shared.faults.as_ref(), draining.clone(), presence);
             let session = Session::new(limits, pool, status, events, link, draining);
@@ -131,7 +132,7 @@ async fn serve(
                 first_request_by: begun + limits.setup,
             };
             // In a box, so that a connection that is dropped while it is set up has never had room for it.
-            let end = Box::pin(session.run(client, broker, &mut Book(shared), start)).await;
+            let end = Box::pin(session.run(client, broker, &mut Book { shared, era }, start)).await;
             warn_of_end(shared, status, &end);
             (end.to_string(), end.is_failure())
         }
@@ -188,7 +189,7 @@ enum SetupError {
 /// Both sides of a session.
 struct Opened {
     client: Box<dyn Stream>,
-    broker: Box<dyn Stream>,
+    broker: Connected<Box<dyn Stream>>,
     /// The client's login, unless SASL passes through.
     guard: Option<Box<Guard>>,
 }
@@ -228,22 +229,33 @@ impl Shared {
 }
 
 /// Gives the addresses of brokers, and opens the listener of one that is new.
-struct Book<'a>(&'a Arc<Shared>);
+struct Book<'a> {
+    shared: &'a Arc<Shared>,
+    /// When the session's broker was named.
+    era: Era,
+}
 
 impl AddressBook for Book<'_> {
     fn translate(&mut self, broker: i32, host: &str, port: i32) -> Option<Endpoint> {
         let port = u16::try_from(port).ok()?;
-        self.0.advertise(broker, host, port)
+        self.shared.advertise(self.era, broker, host, port)
     }
 
     fn rules(&self) -> Option<&AccessRules> {
-        self.0.rules.as_ref()
+        self.shared.rules.as_ref()
     }
 }
 
 impl Shared {
-    /// Records a broker of the cluster, and returns its address behind the gateway once a listener is open there.
-    pub(crate) fn advertise(self: &Arc<Self>, broker: i32, host: &str, port: u16) -> Option<Endpoint> {
+    /// Records a broker of the cluster, and returns its address behind the gateway once a listener is open there;
+    /// `None` for a broker of an earlier cluster that the present one does not have.
+    pub(crate) fn advertise(
+        self: &Arc<Self>,
+        era: Era,
+        broker: i32,
+        host: &str,
+        port: u16,
+    ) -> Option<Endpoint> {
         let address = match self.addresses.of(broker) {
             Ok(address) => address,
             Err(error) => {
@@ -251,9 +263,10 @@ impl Shared {
                 return None;
             }
         };
-        if let Some(change) = self.brokers.observe(broker, host, port) {
+        if let Some(change) = self.brokers.observe(era, broker, host, port) {
             self.apply(&change);
         }
+        _ = self.brokers.of(broker)?;
         match self.open_listener(broker, address.port) {
             Ok(port) => {
                 self.without_address.lock().remove(&broker);

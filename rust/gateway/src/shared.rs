@@ -15,7 +15,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::addresses::Addresses;
-use crate::brokers::{Brokers, Change};
+use crate::brokers::{Broker, Brokers, Change, Era};
 use crate::connection_counts::ConnectionCounts;
 use crate::events::{Event, EventKind, Events};
 use crate::faults::Faults;
@@ -60,6 +60,14 @@ pub(crate) struct Shared {
     pub(crate) refresh: Notify,
 }
 
+/// A connection to a broker.
+#[derive(Debug)]
+pub(crate) struct Connected<T> {
+    pub(crate) to: T,
+    /// When the broker was named.
+    pub(crate) era: Era,
+}
+
 impl Shared {
     /// The known brokers, each with its address behind the gateway.
     pub(crate) fn addresses_of_brokers(&self) -> BTreeMap<i32, Endpoint> {
@@ -94,7 +102,7 @@ impl Shared {
     }
 
     /// Connects to the broker, or to any broker of the cluster.
-    pub(crate) async fn connect(&self, broker: Option<i32>) -> Result<Box<dyn Stream>, Error> {
+    pub(crate) async fn connect(&self, broker: Option<i32>) -> Result<Connected<Box<dyn Stream>>, Error> {
         self.try_brokers(broker, |endpoint, deadline| {
             Box::pin(async move {
                 let settings = &self.loaded.load_full().settings;
@@ -108,7 +116,7 @@ impl Shared {
     pub(crate) async fn connect_unauthenticated(
         &self,
         broker: Option<i32>,
-    ) -> Result<ConnectionSetup, Error> {
+    ) -> Result<Connected<ConnectionSetup>, Error> {
         self.try_brokers(broker, |endpoint, deadline| {
             Box::pin(async move {
                 let settings = &self.loaded.load_full().settings;
@@ -123,26 +131,27 @@ impl Shared {
         &'a self,
         broker: Option<i32>,
         connect: impl Fn(Endpoint, Option<Instant>) -> BoxFuture<'a, Result<T, Error>>,
-    ) -> Result<T, Error> {
-        let known = self.brokers.all();
-        let mut candidates: Vec<Endpoint> = match broker {
-            Some(id) => known.get(&id).cloned().into_iter().collect(),
-            None => known.into_values().collect(),
+    ) -> Result<Connected<T>, Error> {
+        let mut candidates: Vec<Broker> = match broker {
+            Some(id) => self.brokers.of(id).into_iter().collect(),
+            None => self.brokers.current().into_values().collect(),
         };
         // Bootstrap connections take the brokers in turn.
         let turn = self.next_turn.fetch_add(1, Ordering::Relaxed);
         let first = turn % candidates.len().max(1);
         candidates.rotate_left(first);
         if broker.is_none() {
-            candidates.extend(self.loaded.load().client.servers().iter().cloned());
+            let loaded = self.loaded.load();
+            let servers = loaded.client.servers().iter();
+            candidates.extend(servers.map(|at| Broker { at: at.clone(), era: loaded.era }));
         }
         // One that does not respond leaves time for the others.
         let share = self.limits.setup / u32::try_from(candidates.len()).unwrap_or(u32::MAX).max(1);
         let mut failure = Error::new(Kind::Connection, "the broker is not in the cluster");
-        for endpoint in candidates {
+        for Broker { at, era } in candidates {
             let deadline = Some(Instant::now() + share);
-            match connect(endpoint, deadline).await {
-                Ok(connected) => return Ok(connected),
+            match connect(at, deadline).await {
+                Ok(to) => return Ok(Connected { to, era }),
                 Err(error) => failure = error,
             }
         }

@@ -172,15 +172,13 @@ fn metrics(request: &Request<'_>) -> Response {
     Response { status: StatusCode::OK, content_type: prometheus::CONTENT_TYPE, text }
 }
 
-/// Whether clients are served: a broker is known, or the cluster answers and only the gateway has no credentials for it;
+/// Whether clients are served: a broker of the cluster is known, or the cluster answers and only the gateway has no credentials for it;
 /// and the gateway does not end.
 fn ready(request: &Request<'_>) -> Response {
     let unavailable = |why| Response::message(StatusCode::SERVICE_UNAVAILABLE, why);
     if *request.shared.draining.borrow() {
         unavailable("the gateway ends")
-    } else if request.shared.addresses_of_brokers().is_empty()
-        && !request.shared.answers.load(Ordering::Relaxed)
-    {
+    } else if request.shared.brokers.current().is_empty() && !request.shared.answers.load(Ordering::Relaxed) {
         unavailable("no broker is known")
     } else {
         Response::message(StatusCode::OK, "ready")

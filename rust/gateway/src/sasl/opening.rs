@@ -24,7 +24,7 @@ use super::upstream::Upstream;
 use crate::rewrite::{describe_gateway, supported_versions};
 use crate::rules::AccessRules;
 use crate::session::{SessionStatus, unsupported_version};
-use crate::shared::Shared;
+use crate::shared::{Connected, Shared};
 use crate::stream::{
     FRAME_MAX_BEFORE_LOGIN, LENGTH_MIN, PendingResponse, RequestHead, Source, Violation, read_head,
     tokens_follow,
@@ -57,9 +57,9 @@ pub(crate) async fn open(
     logins: &Arc<Logins>,
     broker: Option<i32>,
     status: &SessionStatus,
-) -> Result<(Box<dyn Stream>, Guard), OpenError> {
+) -> Result<(Connected<Box<dyn Stream>>, Guard), OpenError> {
     let mut login = Login::new();
-    let mut setup: Option<ConnectionSetup> = None;
+    let mut setup: Option<Connected<ConnectionSetup>> = None;
     let mut is_headerless = false;
     loop {
         let frame = read_frame(client, if is_headerless { 0 } else { LENGTH_MIN }).await?;
@@ -82,7 +82,7 @@ pub(crate) async fn open(
                         Some(connected) => connected,
                         None => shared.connect_unauthenticated(broker).await?,
                     };
-                    let response = versions(&connected, &head, shared.rules.as_ref());
+                    let response = versions(&connected.to, &head, shared.rules.as_ref());
                     setup = Some(connected);
                     response?
                 }
@@ -107,8 +107,8 @@ pub(crate) async fn open(
                     None => shared.connect_unauthenticated(broker).await?,
                 };
                 let environment = shared.environment.clone();
-                let upstream = Upstream::log_in(&mut connected, logins, user, environment).await?;
-                Some((connected.into_stream()?, upstream))
+                let upstream = Upstream::log_in(&mut connected.to, logins, user, environment).await?;
+                Some((Connected { to: connected.to.into_stream()?, era: connected.era }, upstream))
             }
         };
         send(client, &handled.sent).await?;

@@ -6,24 +6,17 @@ use ottla_client::environment::Environment;
 use ottla_client::security::scram::Hash;
 use ottla_gateway::{Gateway, GatewayConfig, Limits, SaslConfig};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction};
-use ottla_protocol::header::{self, RequestHeader};
+use ottla_protocol::ApiKey;
 use ottla_protocol::messages::api_versions::ApiVersionsRequest;
 use ottla_protocol::messages::list_groups::ListGroupsRequest;
 use ottla_protocol::messages::metadata::MetadataRequest;
 use ottla_protocol::messages::sasl_authenticate::SaslAuthenticateRequest;
 use ottla_protocol::messages::sasl_handshake::SaslHandshakeRequest;
-use ottla_protocol::{ApiKey, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Duration;
 
 use crate::support::*;
-
-fn frame<R: Request>(request: &R, version: i16) -> Bytes {
-    let client_id = Some("client".to_owned());
-    let header = RequestHeader { api_key: R::API as i16, api_version: version, correlation_id: 7, client_id };
-    header::request_frame(&header, R::API.request_header_version(version), request).unwrap().to_bytes()
-}
 
 fn handshake(mechanism: &str) -> Bytes {
     frame(&SaslHandshakeRequest { mechanism: mechanism.to_owned() }, 1)
@@ -98,14 +91,6 @@ async fn a_request_may_follow_the_password_at_once() {
         within_deadline(raw.read_exact(&mut response)).await.expect("whole");
         assert_eq!(response[..4], 7_i32.to_be_bytes());
     }
-}
-
-/// Reads a whole response; `None` at the end of the connection.
-async fn response(raw: &mut TcpStream) -> Option<Vec<u8>> {
-    let length = within_deadline(raw.read_i32()).await.ok()?;
-    let mut response = vec![0; usize::try_from(length).ok()?];
-    within_deadline(raw.read_exact(&mut response)).await.ok()?;
-    Some(response)
 }
 
 /// A broker responds to what it holds, such as JoinGroup, before it renews a login: that takes as long as it takes.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
 use ottla_client::config::Value;
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, SystemNetwork};
 use ottla_client::security::scram::Hash;
@@ -17,8 +18,12 @@ use ottla_client::{Client, Config};
 use ottla_gateway::addresses::Routing;
 use ottla_gateway::{AccessRules, Gateway, GatewayConfig, Limits};
 use ottla_mock::{MockCluster, MockConfig, TopicSpec};
+use ottla_protocol::Request;
+use ottla_protocol::header::{self, RequestHeader};
 use parking_lot::Mutex;
 use ring::hmac;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// The longest that any step may take before the test fails.
@@ -104,6 +109,21 @@ pub(crate) async fn client(gateway: &Gateway, pairs: &[(&str, &str)]) -> (Client
     let config = config(&gateway.address().to_string(), pairs);
     let connecting = Client::connect(config, environment, Duration::from_secs(15));
     (within_deadline(connecting).await.expect("a client"), network)
+}
+
+/// A request as the client `client` sends it.
+pub(crate) fn frame<R: Request>(request: &R, version: i16) -> Bytes {
+    let client_id = Some("client".to_owned());
+    let header = RequestHeader { api_key: R::API as i16, api_version: version, correlation_id: 7, client_id };
+    header::request_frame(&header, R::API.request_header_version(version), request).unwrap().to_bytes()
+}
+
+/// Reads a whole response; `None` at the end of the connection.
+pub(crate) async fn response(raw: &mut TcpStream) -> Option<Vec<u8>> {
+    let length = within_deadline(raw.read_i32()).await.ok()?;
+    let mut response = vec![0; usize::try_from(length).ok()?];
+    within_deadline(raw.read_exact(&mut response)).await.ok()?;
+    Some(response)
 }
 
 /// An entry of a file of users for a password, in the form in which Kafka keeps it.
