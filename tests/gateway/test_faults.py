@@ -122,11 +122,18 @@ def test_a_frozen_broker(
     gateway: Gateway, topic: str, client: str, in_background: Callable[..., Any]
 ) -> None:
     with ottla.Client(gateway.bootstrap) as asking:
-        leader = asking.leader(topic, 0)
+        leader = asking.partitions_for(topic)[0].leader
+    assert leader is not None
     fault = gateway.inject(Fault.freeze(), broker=leader)
     running = in_background(PRODUCERS[client], gateway.bootstrap, topic)
-    # It gives up a request, and connects again.
-    wait_until(lambda: sum(one.broker == leader for one in gateway.connections()) >= 2)
+    # It gives up a connection, which is closed at the gateway too, and makes another one.
+    seen: set[int] = set()
+
+    def has_come_again() -> bool:
+        seen.update(one.id for one in gateway.connections() if one.broker == leader)
+        return len(seen) >= 2
+
+    wait_until(has_come_again)
     assert not running.done()
     assert gateway.remove_fault(fault)
     running.result(timeout=TIMEOUT)

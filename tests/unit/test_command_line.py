@@ -8,32 +8,20 @@ from pathlib import Path
 import pytest
 
 from ottla.cli.formats import Record, compile_format, unescape
-from ottla.cli.options import read_config, read_properties
+from ottla.cli.options import read_config
 from ottla.cli.produce import split_stream
 from ottla.errors import ConfigError
 
 RECORD = Record(b"k", None, "t", 1, 2, 3, [("a", b"1"), ("b", None)])
 
 
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
-        ("a=b", [("a", "b")]),
-        ("a = b c ", [("a", "b c ")]),
-        ("a: b", [("a", "b")]),
-        ("a b", [("a", "b")]),
-        ("a=b=c", [("a", "b=c")]),
-        ("a", [("a", "")]),
-        ("# a=b\n! c=d\n\n  e=f", [("e", "f")]),
-        ("a=b\\\n   c", [("a", "bc")]),
-        ("a=b\\\\\nc=d", [("a", "b\\"), ("c", "d")]),
-        ("a\\=b=c", [("a=b", "c")]),
-        ("a=\\u00e9\\t\\n", [("a", "é\t\n")]),
-        ("a=1\r\nb=2\r\n", [("a", "1"), ("b", "2")]),
-    ],
-)
-def test_properties(text: str, pairs: list[tuple[str, str]]) -> None:
-    assert list(read_properties(text)) == pairs
+def test_a_properties_file_is_read_as_java_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("# a=b\n! c=d\n\n a = 1\\\n   2\nb: \\u00e9\nc d\n", encoding="utf-8")
+    assert read_config(file) == {"a": "12", "b": "é", "c": "d"}
+    file.write_text("a=\\ud83d", encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"{file}.*half of a surrogate pair"):
+        read_config(file)
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ from ottla._core.config import (
     config_row_of,
     config_rows,
     other_client_config_rows,
+    read_properties,
     schema_limit_rows,
 )
 from ottla._core.connection_status import ConnectionStatus
@@ -178,6 +179,7 @@ __all__ = [
     "partition_for_key",
     "partitions_for_keys",
     "proves_no_change",
+    "read_properties",
     "registry_config_rows",
     "repetition_of",
     "schema_limit_rows",

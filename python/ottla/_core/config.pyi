@@ -24,6 +24,14 @@ def check_config(
 def config_row_of(name: str) -> str | None:
     """Return the configuration key that a name of any client sets, or None."""
 
+def read_properties(text: str) -> list[tuple[str, str]]:
+    """Return the keys and values of a Java properties file: comments, escapes and continuation lines
+    are Java's.
+
+    Raises:
+        ConfigError: an escape ``\\uXXXX`` is half of a character.
+    """
+
 def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
     """Return all configuration keys: name, type, default, bounds and meaning of each."""
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ottla import Client
-from ottla._core import config_row_of
+from ottla._core import config_row_of, read_properties
 from ottla._internal.style import Style
 from ottla._internal.text import reason
 from ottla.cli.profiles import profile
@@ -269,45 +268,6 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
-
-
-_PAIR = re.compile(r"(?P<key>(?:[^=:\s\\]|\\.)+)\s*[=:\s]?\s*(?P<value>.*)", re.DOTALL)
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-
-
-def read_properties(text: str) -> Iterator[tuple[str, str]]:
-    """Parse a properties file by Java's rules: comments, escapes, continuation lines.
-
-    Raises:
-        ConfigError: an escape is half of a character.
-    """
-    lines = iter(text.splitlines())
-    for first in lines:
-        line = first.lstrip()
-        if not line or line[0] in "#!":
-            continue
-        # A line that ends with an odd number of backslashes continues on the next line.
-        while (len(line) - len(line.rstrip("\\"))) % 2:
-            line = line[:-1] + next(lines, "").lstrip()
-        pair = _PAIR.match(line)
-        if pair:
-            yield _unescaped(pair["key"]), _unescaped(pair["value"])
-
-
-def _unescaped(text: str) -> str:
-    def character(escape: re.Match[str]) -> str:
-        code = escape[1]
-        if len(code) == 5:
-            return chr(int(code[1:], 16))
-        return _ESCAPED.get(code, code)
-
-    # Java escapes a character beyond U+FFFF as the two halves of its surrogate pair.
-    halves = _ESCAPE.sub(character, text).encode("utf-16", "surrogatepass")
-    try:
-        return halves.decode("utf-16")
-    except UnicodeDecodeError:
-        raise ConfigError("an escape \\uXXXX is half of a surrogate pair") from None
 
 
 def style() -> Style:

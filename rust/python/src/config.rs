@@ -155,6 +155,16 @@ pub(crate) fn other_client_config_rows() -> Vec<OtherClientTuple> {
     OTHER_CLIENT_KEYS.iter().map(|key| (key.name, key.client, key.row(), key.describe())).collect()
 }
 
+/// Return the keys and values of a Java properties file: comments, escapes and continuation lines
+/// are Java's.
+///
+/// Raises:
+///     ConfigError: an escape ``\uXXXX`` is half of a character.
+#[pyfunction]
+pub(crate) fn read_properties(py: Python<'_>, text: &str) -> PyResult<Vec<(String, String)>> {
+    ottla_client::config::read_properties(text).map_err(|error| errors::raise(py, &error))
+}
+
 /// Return the configuration key that a name of any client sets, or None.
 #[pyfunction]
 pub(crate) fn config_row_of(name: &str) -> Option<&'static str> {

@@ -118,6 +118,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(client_of::async_client_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::check_config, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
+    module.add_function(wrap_pyfunction!(config::read_properties, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;
     module.add_function(wrap_pyfunction!(schema_registry::registry_config_rows, module)?)?;
