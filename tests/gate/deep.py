@@ -54,7 +54,7 @@ class Result:
 def sections(seeds: int) -> list[Section]:
     """Return all sections, in the order in which they run."""
     directories = ["mock", "mistakes", "cluster", "registry", "compat", "security"]
-    directories += ["frameworks", "gateway", "fault", "network", "spark"]
+    directories += ["frameworks", "gateway", "site", "fault", "network", "spark"]
     return [
         # Optimized, as users run it, and with many more random schedules.
         Section("rust", [*_CARGO, *_WITHOUT], {"OTTLA_SEEDS": str(seeds)}),

@@ -48,7 +48,7 @@ def running_browser() -> Iterator[Browser]:
 def open_page(
     browser: Browser, url: str, *, width: int = WIDE, scheme: Any = "light"
 ) -> Iterator[Page]:
-    """Open a console's page; at the end, no script may have failed and nothing may be foreign."""
+    """Open a page; at the end, no script may have failed and nothing may be foreign."""
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
     )

@@ -53,9 +53,22 @@ def test_no_step_keeps_the_token_of_a_checkout(workflow: Path) -> None:
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
 def test_only_jobs_have_the_right_to_write(workflow: Path) -> None:
-    # The site's workflow has one job.
-    if workflow.name != "site.yml":
-        assert _workflow(workflow.name)["permissions"] in ({}, {"contents": "read"})
+    assert _workflow(workflow.name)["permissions"] in ({}, {"contents": "read"})
+
+
+def test_the_site_is_built_without_the_right_to_write_and_published_from_the_store() -> None:
+    workflow = _workflow("site.yml")
+    # YAML reads the key `on` as true. Pre-releases have no version of their own.
+    assert workflow[True]["push"] == {"branches": ["main"], "tags": ["v[0-9]+.[0-9]+.[0-9]+"]}
+    build, store, deploy = (workflow["jobs"][name] for name in ("build", "store", "deploy"))
+    assert build["permissions"] == {"contents": "read"}
+    assert (store["needs"], store["permissions"]) == ("build", {"contents": "write"})
+    assert deploy["needs"] == "store"
+    # What waits is dropped when something newer waits: runs of tags never wait for each other, and
+    # a deployment takes what the branch has when it starts.
+    assert workflow["concurrency"] == {"group": "site-${{ github.ref }}"}
+    assert deploy["concurrency"] == {"group": "pages"}
+    assert deploy["steps"][0]["with"]["ref"] == "gh-pages"
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
