@@ -25,8 +25,8 @@ def config_row_of(name: str) -> str | None:
     """Return the configuration key that a name of any client sets, or None."""
 
 def read_properties(text: str) -> list[tuple[str, str]]:
-    """Return the keys and values of a Java properties file: comments, escapes and continuation lines
-    are Java's.
+    """Return the keys and values of a Java properties file: its comments, escapes and continuations
+    are those of Java.
 
     Raises:
         ConfigError: an escape ``\\uXXXX`` is half of a character.

@@ -132,7 +132,7 @@ async fn serve(
                 first_request_by: begun + limits.setup,
             };
             // In a box, so that a connection that is dropped while it is set up has never had room for it.
-            let end = Box::pin(session.run(client, broker, &mut Book { shared, era }, start)).await;
+            let end = Box::pin(session.run(client, broker, &mut Book { shared, status, era }, start)).await;
             warn_of_end(shared, status, &end);
             (end.to_string(), end.is_failure())
         }
@@ -231,6 +231,7 @@ impl Shared {
 /// Gives the addresses of brokers, and opens the listener of one that is new.
 struct Book<'a> {
     shared: &'a Arc<Shared>,
+    status: &'a SessionStatus,
     /// When the session's broker was named.
     era: Era,
 }
@@ -239,6 +240,10 @@ impl AddressBook for Book<'_> {
     fn translate(&mut self, broker: i32, host: &str, port: i32) -> Option<Endpoint> {
         let port = u16::try_from(port).ok()?;
         self.shared.advertise(self.era, broker, host, port)
+    }
+
+    fn is_for_ottla(&self) -> bool {
+        self.status.is_of_ottla()
     }
 
     fn rules(&self) -> Option<&AccessRules> {

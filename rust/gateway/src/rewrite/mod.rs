@@ -33,6 +33,11 @@ pub(crate) trait AddressBook {
         true
     }
 
+    /// Whether the client is ottla, which looks for the mark of a gateway.
+    fn is_for_ottla(&self) -> bool {
+        false
+    }
+
     /// What clients may not do; `None` without a rule.
     fn rules(&self) -> Option<&AccessRules> {
         None

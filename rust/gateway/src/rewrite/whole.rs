@@ -45,7 +45,7 @@ pub(crate) fn rewrite_whole(
                 rules.filter_groups(response);
             }
         }),
-        ApiKey::ApiVersions => rewrite_versions(version, response, book.rules()),
+        ApiKey::ApiVersions => rewrite_versions(version, response, book),
         ApiKey::FindCoordinator => change::<FindCoordinatorResponse>(api, version, response, |response| {
             translate_coordinators(response, version, book);
         }),
@@ -103,22 +103,28 @@ fn translate_coordinator(
     }
 }
 
-fn rewrite_versions(version: i16, response: Bytes, rules: Option<&AccessRules>) -> Result<Frame, WireError> {
+fn rewrite_versions(version: i16, response: Bytes, book: &dyn AddressBook) -> Result<Frame, WireError> {
     let mut r = Reader::new(response);
     let correlation_id = decode_response_header(&mut r, 0)?;
     // A broker that does not support the version responds in version 0, which starts with the error code as all do.
     let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
     let version = if ErrorCode::from(code) == ErrorCode::UnsupportedVersion { 0 } else { version };
     let mut message = ApiVersionsResponse::decode(&mut r, version)?;
-    describe_gateway(&mut message, rules);
+    describe_gateway(&mut message, book.rules(), book.is_for_ottla());
     header::response_frame(ApiKey::ApiVersions, version, correlation_id, &message)
 }
 
 /// Makes a broker's response to ApiVersions that of the gateway: the versions that both support and the rules allow, and
-/// the mark by which `ottla doctor` knows a gateway. Versions before 3, which have no tagged fields, leave that out.
-pub(crate) fn describe_gateway(message: &mut ApiVersionsResponse, rules: Option<&AccessRules>) {
+/// the mark by which `ottla doctor` knows a gateway. Versions before 3, which have no tagged fields, leave that out; and
+/// nobody else gets it: librdkafka until 2.1 skips a tagged field one byte short, so that another one may look as if the
+/// response ended too soon.
+pub(crate) fn describe_gateway(
+    message: &mut ApiVersionsResponse,
+    rules: Option<&AccessRules>,
+    is_for_ottla: bool,
+) {
     limit_versions(message, rules);
-    env!("CARGO_PKG_VERSION").clone_into(&mut message.ottla_gateway);
+    message.ottla_gateway = if is_for_ottla { env!("CARGO_PKG_VERSION").to_owned() } else { String::new() };
 }
 
 /// Limits the versions of a response to those that the gateway supports and its rules allow; leaves out other APIs.

@@ -82,7 +82,8 @@ pub(crate) async fn open(
                         Some(connected) => connected,
                         None => shared.connect_unauthenticated(broker).await?,
                     };
-                    let response = versions(&connected.to, &head, shared.rules.as_ref());
+                    let response =
+                        versions(&connected.to, &head, shared.rules.as_ref(), status.is_of_ottla());
                     setup = Some(connected);
                     response?
                 }
@@ -149,12 +150,13 @@ fn versions(
     connected: &ConnectionSetup,
     head: &RequestHead<'_>,
     rules: Option<&AccessRules>,
+    is_for_ottla: bool,
 ) -> Result<Bytes, Violation> {
     let mut response = connected.versions().cloned().unwrap_or_else(|| ApiVersionsResponse {
         error_code: ErrorCode::UnknownServerError.code(),
         ..Default::default()
     });
-    describe_gateway(&mut response, rules);
+    describe_gateway(&mut response, rules, is_for_ottla);
     if head.version < FIRST_WITH_FEATURES_FROM_ZERO {
         response.supported_features.retain(|feature| feature.min_version > 0);
     }

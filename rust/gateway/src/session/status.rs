@@ -136,6 +136,11 @@ impl SessionStatus {
         self.received.load(Ordering::Relaxed).wrapping_add(self.sent.load(Ordering::Relaxed))
     }
 
+    /// Whether the client has said that its library is ottla.
+    pub(crate) fn is_of_ottla(&self) -> bool {
+        self.seen.lock().software.as_deref().is_some_and(|software| software.starts_with("ottla "))
+    }
+
     /// Records a request; returns what it names that the broker coordinates.
     pub(crate) fn requested(&self, head: &RequestHead<'_>, now: Instant) -> Option<Coordinated> {
         let mut seen = self.seen.lock();

@@ -13,6 +13,7 @@ mod link_faults;
 mod login_bytes;
 mod logins;
 mod logins_without_headers;
+mod marks;
 mod reloads;
 mod seeing;
 mod server_names;

@@ -336,13 +336,13 @@ fn versions_are_limited_to_those_that_the_gateway_supports() {
     let newest = |api: ApiKey| supported_versions(api).1;
     for version in versions::<ApiVersionsRequest>() {
         let of = |api_keys| ApiVersionsResponse { api_keys, ..Default::default() };
-        let before =
+        let mut before =
             of(vec![range(1, 4, 999), range(3, 0, 3), range(0, 0, 2), range(999, 0, 5), range(60, 99, 100)]);
-        let mut after = of(vec![range(1, 4, newest(ApiKey::Fetch)), range(3, 0, 3), range(0, 0, 2)]);
-        // Versions before have no tagged fields.
+        // Another gateway that takes this one for ottla; versions before have no tagged fields.
         if version >= 3 {
-            env!("CARGO_PKG_VERSION").clone_into(&mut after.ottla_gateway);
+            before.ottla_gateway = "0.1.0".to_owned();
         }
+        let after = of(vec![range(1, 4, newest(ApiKey::Fetch)), range(3, 0, 3), range(0, 0, 2)]);
         assert_becomes::<ApiVersionsRequest>(version, &before, &after);
     }
     // A broker that does not support the version responds in version 0.
