@@ -4,8 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly out=$1 tools=$PWD/.ottla-build/wheel-tools
-mkdir -p "$out"
+readonly out=$1
+mkdir -p "$out" .ottla-build
+# Several trees may share the tools by a link, for which venv makes no environment.
+tools=$(readlink -f .ottla-build/wheel-tools)
+readonly tools
 [[ -x $tools/bin/pip ]] || .venv/bin/python -m venv "$tools"
 # maturin builds with zig's compiler, which can link against any glibc.
 "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0' 'ziglang==0.15.2' 'auditwheel==6.8.2'
