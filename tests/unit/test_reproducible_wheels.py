@@ -62,9 +62,14 @@ def _build_twice(tree: Path, contents: str) -> subprocess.CompletedProcess[str]:
     vendor.mkdir(parents=True)
     for name in ("uPlot.esm.js", "uPlot.min.css", "uPlot.LICENSE"):
         (vendor / name).write_text("x")
-    programs = tree / ".ottla-build" / "wheel-tools" / "bin"
+    programs, virtual = tree / ".ottla-build" / "programs", tree / ".venv" / "bin"
     programs.mkdir(parents=True)
-    (tree / ".venv").mkdir()
+    virtual.mkdir(parents=True)
+    # As venv does, it makes no environment where a link is.
+    (virtual / "python").write_text(
+        f'#!/bin/sh\n[ -L "$3" ] && exit 1\nmkdir -p "$3" && cp -RP {programs} "$3/bin"\n'
+    )
+    (virtual / "python").chmod(0o755)
     (programs / "python").symlink_to(sys.executable)
     (programs / "maturin").write_text(MATURIN.format(python=sys.executable, contents=contents))
     (programs / "pip").write_text("#!/bin/sh\n")
