@@ -27,19 +27,18 @@ def curves(
     faults: Sequence[float],
 ) -> str:
     """Return the SVG of one field of the samples."""
-    parts = [_text(_GAP, 24, title, weight="bold", size=14)]
+    marks = "".join(f"M{at / seconds * _CELL:.0f} 0v4" for at in faults if at <= seconds)
+    parts = [
+        _text(_GAP, 24, title, weight="bold", size=14),
+        f'<defs><path id="faults" d="{marks}" stroke="{_MARK}"/></defs>',
+    ]
     rows = -(-len(samples) // _COLUMNS)
     for place, (name, series) in enumerate(samples.items()):
         left = _GAP + place % _COLUMNS * (_CELL + _GAP)
         top = 40 + place // _COLUMNS * (_HEIGHT + _TITLE + _GAP)
         values = _thinned([(each.seconds, float(getattr(each, field))) for each in series])
         parts += _diagram(name, unit, values, seconds, left, top)
-        parts += [
-            f'<rect x="{left + moment / seconds * _CELL:.1f}" y="{top + _TITLE + _HEIGHT}" '
-            f'width="1" height="4" fill="{_MARK}"/>'
-            for moment in faults
-            if moment <= seconds
-        ]
+        parts.append(f'<use href="#faults" x="{left}" y="{top + _TITLE + _HEIGHT}"/>')
     height = 40 + rows * (_HEIGHT + _TITLE + _GAP) + 8
     body = "\n".join(parts)
     return (
@@ -62,11 +61,11 @@ def _diagram(
         f"{left + moment / seconds * _CELL:.1f},{top + _TITLE + _HEIGHT * (1 - value / most):.1f}"
         for moment, value in values
     )
+    frame = f'width="{_CELL}" height="{_HEIGHT}" fill="none" stroke="{_GRID}"'
     return [
         _text(left, top + 13, name),
         _text(left + _CELL, top + 13, f"at most {most:.0f} {unit}", anchor="end", colour="#666"),
-        f'<rect x="{left}" y="{top + _TITLE}" width="{_CELL}" height="{_HEIGHT}" fill="none" '
-        f'stroke="{_GRID}"/>',
+        f'<rect x="{left}" y="{top + _TITLE}" {frame}/>',
         f'<polyline points="{points}" fill="none" stroke="{_CURVE}" stroke-width="1.2"/>',
     ]
 

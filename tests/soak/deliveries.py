@@ -117,4 +117,4 @@ def _out_of_order(groups: Rows, values: Rows) -> Rows:
     order = np.argsort(groups, kind="stable")
     groups, values = groups[order], values[order]
     behind = (groups[1:] == groups[:-1]) & (values[1:] < values[:-1])
-    return values[1:][behind]
+    return np.asarray(values[1:][behind], dtype=np.int64)

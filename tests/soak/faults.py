@@ -29,9 +29,7 @@ _INTERNAL = {OFFSETS: 5, TRANSACTIONS: 5, SHARES: 5}
 class Faults(threading.Thread):
     """Injects faults until it is stopped, and heals the last one."""
 
-    def __init__(
-        self, kafka: KafkaCluster, gateway: PartProcess, seed: int, pause: float
-    ) -> None:
+    def __init__(self, kafka: KafkaCluster, gateway: PartProcess, seed: int, pause: float) -> None:
         super().__init__(name="faults", daemon=True)
         self._kafka, self._gateway, self._pause = kafka, gateway, pause
         self._random = random.Random(seed)
@@ -63,7 +61,7 @@ class Faults(threading.Thread):
                 if not turn:
                     turn = self._random.sample(sorted(self._kinds), len(self._kinds))
                 self._inject(turn.pop())
-        except BaseException as error:  # noqa: BLE001 (the run fails with it)
+        except BaseException as error:
             log.exception("no more faults")
             self.error = error
         finally:

@@ -66,7 +66,11 @@ def growth_of(
         ValueError: a fifth has fewer than three samples.
     """
     fifths = [
-        [each for each in samples if place * seconds / 5 <= each.seconds < (place + 1) * seconds / 5]
+        [
+            each
+            for each in samples
+            if place * seconds / 5 <= each.seconds < (place + 1) * seconds / 5
+        ]
         for place in range(5)
     ]
     if min(len(fifths[1]), len(fifths[4])) < _FEWEST:

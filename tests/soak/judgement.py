@@ -1,4 +1,4 @@
-"""Puts together what the judges say: of the files of each part, and of the samples of each process."""
+"""Puts together what the judges say of the parts' files and of the processes' samples."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def judge_deliveries(directory: Path, bootstrap: str) -> list[Findings]:
         check_share_group("the share group", written, rows("sharing.events", 5)),
         check_log("the transactional copy", numbers, rows("reading-soak-copied-consumer.read")),
         # Spark promises no order of its tasks.
-        check_log(
-            "Spark's copy", numbers, rows("reading-soak-spark-classic.read"), keyed=False
-        ),
+        check_log("Spark's copy", numbers, rows("reading-soak-spark-classic.read"), keyed=False),
         check_log("typed columns", rows("typed_writing.acknowledged"), rows("typed_reading.read")),
         check_log(
             "short-lived producers", rows("short_lived.acknowledged"), _short_lived(bootstrap)

@@ -17,7 +17,11 @@ _FEWEST = 3
 def move_leaders(bootstrap: str, topics: list[str], rng: random.Random) -> int:
     """Move the leaders of about half of the partitions; return how many have another one."""
     with ottla.Admin(bootstrap) as admin:
-        known = [name for name in topics if name in {each.name for each in admin.list_topics(internal=True)}]
+        known = [
+            name
+            for name in topics
+            if name in {each.name for each in admin.list_topics(internal=True)}
+        ]
         before = _leaders(admin, known)
         chosen = [place for place in sorted(before) if rng.random() < 0.5]
         targets = {}

@@ -38,7 +38,7 @@ class Outcome:
 
     def save(self, directory: Path) -> None:
         """Write the result file."""
-        (directory / FILE).write_text(json.dumps(asdict(self), indent=1))
+        (directory / FILE).write_text(json.dumps(asdict(self)))
 
     @classmethod
     def load(cls, directory: Path) -> Outcome:

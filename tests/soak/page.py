@@ -9,6 +9,7 @@ not look like one of hours.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ _CURVES = [
     ("descriptors", "Open descriptors", ""),
     ("threads", "Threads", ""),
 ]
+_LINE = 140
 # Counts of parts that their logs have as well, or that are zero when all is well.
 _LOG_COUNTS = ("expected", "delivered again")
 _WRONG = (
@@ -49,21 +51,27 @@ def write_page(outcome: Outcome, directory: Path = DIRECTORY) -> None:
 
 def page(outcome: Outcome) -> str:
     """Return the text of the page."""
+    pictures = [f"![{title} of each process](soak-{field}.svg)" for field, title, _ in _CURVES]
+    faults = [[kind, f"{times:,}"] for kind, times in outcome.faults.items()]
     return "\n".join(
         [
             *_introduction(outcome),
             *_table("Records", *_records(outcome)),
-            "Groups and share groups may deliver a record again, after a rebalance, a commit that failed, a release or a lost",
-            "connection; none may be lost, and nothing may be stored twice.",
-            "",
+            *_paragraph(
+                """Groups and share groups may deliver a record again, after a rebalance, a commit
+                that failed, a release or a lost connection. None may be lost, and nothing may be
+                stored twice."""
+            ),
             *_table("Memory, descriptors and threads", *_growth(outcome.growth)),
-            "Anonymous memory in MiB. Medians of the second and of the last fifth of the run. Of Spark, the JVM and the Python processes that",
-            "it starts are separate.",
-            "",
-            *(f"![{title} of each process]({f'soak-{field}.svg'})\n" for field, title, _ in _CURVES),
-            *_table("Faults", ["fault", "times"], [[k, f"{n:,}"] for k, n in outcome.faults.items()]),
-            *_table("The parts", *_parts(outcome)),
-            f"Exceptions that a part does not expect: {_unexpected(outcome)}.",
+            *_paragraph(
+                """Medians of the second and of the last fifth of the run; memory is anonymous
+                memory in MiB. Of Spark, the driver's Python, the JVM and the Python processes that
+                the JVM starts are separate. Grey marks below the curves are faults."""
+            ),
+            *(line for picture in pictures for line in (picture, "")),
+            *_table("Faults", ["fault", "times"], faults),
+            *_table("Processes", *_parts(outcome)),
+            f"Exceptions that a process does not expect: {_unexpected(outcome)}.",
             "",
         ]
     )
@@ -71,29 +79,37 @@ def page(outcome: Outcome) -> str:
 
 def _introduction(outcome: Outcome) -> list[str]:
     parameters, versions = outcome.parameters, outcome.versions
-    software = ", ".join(
-        f"{name} {versions[name]}" for name in ("ottla", "Kafka", "PySpark", "pyarrow", "Python")
-    )
-    verdict = "**It found no problem.**"
-    if outcome.problems:
-        verdict = f"**It found {len(outcome.problems)} problems:**"
+    names = ("ottla", "Kafka", "PySpark", "pyarrow", "Python")
+    software = ", ".join(f"{name} {versions[name]}" for name in names)
+    problems = [f"- {problem}" for problem in outcome.problems]
+    verdict = f"It found {_count(problems)}:" if problems else "It found no problem."
     return [
         "# Soak",
         "",
-        "The soak runs producers, groups, a share group, a transactional copy, typed columns, a Spark stream, short-lived asyncio clients and",
-        "a gateway for hours on three real brokers, while brokers, leaders, coordinators and connections fail. It shows that nothing grows and",
-        "nothing is lost. [How it judges](../design/testing.md#the-soak) is described with the tests.",
-        "",
-        f"This page is written by `{command(outcome)}`.",
-        "",
-        f"The run began on {outcome.date} and lasted **{duration(outcome.seconds)}** under load and faults, with {software}, and "
-        f"{versions['processors']} processors. {verdict}",
-        "",
-        *([*(f"- {problem}" for problem in outcome.problems), ""] if outcome.problems else []),
-        f"{parameters['rate']} numbers a second, on average {parameters['pause']:g} s between a fault's recovery and the next one, a sample "
-        f"every {parameters['interval']:g} s.",
-        "",
+        *_paragraph(
+            """The soak runs producers, groups, a share group, a transactional copy, typed columns,
+            a Spark stream, short-lived asyncio clients and a gateway for hours on three real
+            brokers, while brokers, leaders, coordinators and connections fail. It shows that
+            nothing grows and nothing is lost. [Its design](../design/testing.md#the-soak) says what
+            the processes do, and how it judges."""
+        ),
+        *_paragraph(f"This page is the output of `{command(outcome)}`."),
+        *_paragraph(
+            f"""The run began on {outcome.date} and lasted **{duration(outcome.seconds)}** under
+            load and faults, with {software}, on {versions["processors"]} processors.
+            **{verdict}**"""
+        ),
+        *([*problems, ""] if problems else []),
+        *_paragraph(
+            f"""The producers sent {parameters["rate"]} and {parameters["rate"] // 2} numbers a
+            second. The next fault came {parameters["pause"]:g} s after the recovery from the last
+            one, on average, and a sample every {parameters["interval"]:g} s."""
+        ),
     ]
+
+
+def _count(problems: Sequence[str]) -> str:
+    return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
 
 
 def command(outcome: Outcome) -> str:
@@ -151,16 +167,22 @@ def _parts(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
         )
         seconds = outcome.close_seconds.get(name)
         rows.append([name, shown, most, "" if seconds is None else f"{seconds:.1f}"])
-    return ["part", "counts", "at most", "seconds to close"], rows
+    return ["process", "counts", "at most", "seconds to close"], rows
 
 
 def _unexpected(outcome: Outcome) -> int:
     return sum(counts.get("unexpected", 0) for counts in outcome.counts.values())
 
 
+def _paragraph(text: str) -> list[str]:
+    """Return a paragraph in lines of the documentation's width."""
+    words = " ".join(text.split())
+    return [*textwrap.wrap(words, _LINE, break_long_words=False, break_on_hyphens=False), ""]
+
+
 def _table(heading: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     numbers = ["---", *("---:" for _ in header[1:])]
-    if heading == "The parts":
+    if heading == "Processes":
         numbers = ["---"] * len(header)
     lines = [f"| {' | '.join(cells)} |" for cells in (header, *rows)]
     return [f"## {heading}", "", lines[0], f"|{'|'.join(numbers)}|", *lines[1:], ""]

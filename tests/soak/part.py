@@ -64,7 +64,9 @@ class Part:
     def unexpected(self, error: BaseException) -> None:
         """Count and write down an exception that must not happen."""
         self.counts["unexpected"] += 1
-        self._failures.write(f"{time.strftime('%H:%M:%S')} {''.join(traceback.format_exception(error))}\n")
+        self._failures.write(
+            f"{time.strftime('%H:%M:%S')} {''.join(traceback.format_exception(error))}\n"
+        )
         self._failures.flush()
 
     def report(self, event: str = "counts", **more: object) -> None:

@@ -79,7 +79,8 @@ class PartProcess:
             known = self._changed.wait_for(
                 lambda: event in self._events or not self._reader.is_alive(), timeout
             )
-        assert known and event in self._events, f"{self.name}: no event {event!r}"
+        assert known, f"{self.name}: no event {event!r} within {timeout:.0f} s"
+        assert event in self._events, f"{self.name} ended without the event {event!r}"
         return self._events[event]
 
     def command(self, text: str) -> None:

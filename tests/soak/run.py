@@ -7,7 +7,7 @@ what reads and copies their numbers, then the readers of the copies, so that eac
 from __future__ import annotations
 
 import contextlib
-import datetime
+import datetime as dt
 import logging
 import os
 import platform
@@ -26,7 +26,7 @@ from tests.soak.judgement import judge_deliveries, judge_parts
 from tests.soak.outcome import Outcome
 from tests.soak.processes import PartProcess
 from tests.soak.settings import COPIED, NUMBERS, PARTITIONS, SHARE_GROUP, SPARK, TOPICS, Settings
-from tests.support import kafka_properties
+from tests.support import kafka_properties, kafka_releases
 from tests.support.kafka_cluster import KafkaCluster
 
 log = logging.getLogger("soak")
@@ -90,8 +90,10 @@ class _Run:
     ) -> None:
         self._plan, self._kafka, self._waves = plan, kafka, waves
         self._parts = [part for wave in waves for part in wave]
-        now = datetime.datetime.now(datetime.timezone.utc)
-        self._outcome = Outcome(f"{now:%Y-%m-%d %H:%M} UTC", 0.0, _parameters(plan), _versions(kafka))
+        now = dt.datetime.now(dt.timezone.utc)
+        self._outcome = Outcome(
+            f"{now:%Y-%m-%d %H:%M} UTC", 0.0, _parameters(plan), _versions(kafka)
+        )
 
     def run(self) -> Outcome:
         outcome = self._outcome
@@ -178,7 +180,7 @@ def _parameters(plan: Plan) -> dict[str, object]:
 def _versions(kafka: KafkaCluster) -> dict[str, str]:
     return {
         "ottla": ottla.__version__,
-        "Kafka": kafka.release,
+        "Kafka": kafka_releases.version(kafka.release),
         "PySpark": version("pyspark"),
         "pyarrow": version("pyarrow"),
         "Python": platform.python_version(),

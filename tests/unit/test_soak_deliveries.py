@@ -1,4 +1,4 @@
-"""The soak's judge of records: a lost, doubled or misplaced number is found, a redelivery is not."""
+"""The soak's judge of records finds what is lost, doubled or misplaced, and not redeliveries."""
 
 from __future__ import annotations
 

@@ -66,10 +66,7 @@ def work(part: Part) -> None:
     while not done.is_set():
         with part.surviving():
             try:
-                summary = ottla.transform(
-                    copy, NUMBERS, COPIED, part.settings.gateway, config, stop=done
-                )
-                part.counts["transactions of the last call"] = summary.transactions
+                ottla.transform(copy, NUMBERS, COPIED, part.settings.gateway, config, stop=done)
                 break
             except _MishapError:
                 part.counts["aborted on purpose"] += 1

@@ -12,7 +12,8 @@ import pyarrow as pa
 SCHEMA = """{"type": "record", "name": "Order", "namespace": "soak", "fields": [
     {"name": "number", "type": "long"},
     {"name": "customer", "type": "string"},
-    {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+    {"name": "price",
+     "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
     {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
     {"name": "note", "type": ["null", "string"], "default": null},
     {"name": "tags", "type": {"type": "array", "items": "string"}}]}"""

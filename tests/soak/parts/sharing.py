@@ -58,7 +58,7 @@ class Member:
             self._note(DELIVERED, *place, number_of(record.value))
             chance = self._random.random()
             kind = AcknowledgeType.ACCEPT
-            if record.delivery_count <= _MOST_DELIVERIES and not self._part.stop.is_set():
+            if (record.delivery_count or 1) <= _MOST_DELIVERIES and not self._part.stop.is_set():
                 if chance < _RELEASED:
                     kind = AcknowledgeType.RELEASE
                 elif chance < _RELEASED + _RENEWED:
@@ -85,7 +85,9 @@ class Member:
     def _is_done(self) -> bool:
         with ottla.Admin(self._part.settings.bootstrap) as admin:
             offsets = admin.list_share_group_offsets([SHARE_GROUP])[SHARE_GROUP]
-        lags = [offsets[NUMBERS, p].lag if (NUMBERS, p) in offsets else None for p in range(PARTITIONS)]
+        lags = [
+            offsets[NUMBERS, p].lag if (NUMBERS, p) in offsets else None for p in range(PARTITIONS)
+        ]
         return lags == [0] * PARTITIONS
 
 

@@ -42,7 +42,9 @@ class ShortLived:
         numbers = [next(self._numbers) for _ in range(_RECORDS)]
         sent = [producer.send(SHORT_LIVED, value_of(n), key_of(n)) for n in numbers]
         results = zip(numbers, await asyncio.gather(*sent), strict=True)
-        return [(n, each.partition, -1 if each.offset is None else each.offset) for n, each in results]
+        return [
+            (n, each.partition, -1 if each.offset is None else each.offset) for n, each in results
+        ]
 
     def _acknowledge(self, rows: list[tuple[int, int, int]]) -> None:
         for row in rows:

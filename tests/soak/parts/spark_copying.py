@@ -15,7 +15,7 @@ from tests.soak.settings import NUMBERS, SPARK, Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 _HEAP = "512m"
 
@@ -57,7 +57,7 @@ def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
     return (
         spark.readStream.format("ottla")
         .options(**kafka, subscribe=NUMBERS, startingOffsets="earliest")
-        .options(**{"maxOffsetsPerTrigger": str(60 * settings.rate)})
+        .options(maxOffsetsPerTrigger=str(60 * settings.rate))
         .load()
         .selectExpr("key", "value")
         .writeStream.format("ottla")

@@ -10,8 +10,8 @@ import pyarrow as pa
 import ottla
 from ottla.errors import CommitFailedError
 from tests.soak.ledger import Ledger
-from tests.soak.parts.orders import orders
 from tests.soak.part import Part, run_part
+from tests.soak.parts.orders import orders
 from tests.soak.settings import PARTITIONS, TYPED
 
 _PLACES = [(TYPED, partition) for partition in range(PARTITIONS)]

@@ -10,9 +10,9 @@ from collections import deque
 import pyarrow as pa
 
 import ottla
+from tests.soak.part import Part, run_part
 from tests.soak.parts.orders import SCHEMA, orders
 from tests.soak.parts.writing import ticks
-from tests.soak.part import Part, run_part
 from tests.soak.settings import TYPED, key_of
 
 
