@@ -14,8 +14,10 @@ import sys
 import time
 from pathlib import Path
 
+from tests.soak.faults import KINDS
 from tests.soak.page import write_page
-from tests.soak.run import Plan, soak
+from tests.soak.plan import Plan
+from tests.soak.run import soak
 
 _REPORTS = Path(".ottla-build/soak")
 
@@ -33,6 +35,7 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=30, help="mean seconds between faults: 30")
     parser.add_argument("--interval", type=float, default=5, help="seconds between samples: 5")
     parser.add_argument("--report", type=Path, default=_REPORTS, help=f"directory: {_REPORTS}")
+    parser.add_argument("--only", action="append", choices=KINDS, default=[], help="this fault")
     parser.add_argument("--page", action="store_true", help="write docs/benchmarks/soak.md")
     arguments = parser.parse_args()
     seed = random.randrange(1_000_000) if arguments.seed is None else arguments.seed
@@ -44,7 +47,13 @@ def main() -> int:
     print(f"OTTLA_SEED={seed}; the files of this run are in {directory}", flush=True)
     outcome = soak(
         Plan(
-            arguments.minutes, arguments.rate, seed, arguments.pause, arguments.interval, directory
+            arguments.minutes,
+            arguments.rate,
+            seed,
+            arguments.pause,
+            arguments.interval,
+            directory,
+            arguments.only,
         )
     )
     if arguments.page:

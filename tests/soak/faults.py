@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from tests.soak.leaders import OFFSETS, SHARES, TRANSACTIONS, move_leaders
+from tests.soak.plan import Plan
 from tests.soak.processes import PartProcess
 from tests.soak.settings import PARTITIONS, TOPICS
 from tests.support.kafka_cluster import KafkaCluster
@@ -23,16 +24,28 @@ from tests.support.kafka_cluster import KafkaCluster
 log = logging.getLogger("soak")
 _DOWN = (1.0, 8.0)
 """Seconds for which a broker is down or frozen, or connections are slow."""
+KINDS = (
+    "broker killed",
+    "broker stopped",
+    "broker frozen",
+    "leaders moved",
+    "coordinators moved",
+    "connections cut",
+    "requests lost",
+    "responses lost",
+    "connections slow",
+    "connections frozen",
+)
 _INTERNAL = {OFFSETS: 5, TRANSACTIONS: 5, SHARES: 5}
 
 
 class Faults(threading.Thread):
     """Injects faults until it is stopped, and heals the last one."""
 
-    def __init__(self, kafka: KafkaCluster, gateway: PartProcess, seed: int, pause: float) -> None:
+    def __init__(self, kafka: KafkaCluster, gateway: PartProcess, plan: Plan) -> None:
         super().__init__(name="faults", daemon=True)
-        self._kafka, self._gateway, self._pause = kafka, gateway, pause
-        self._random = random.Random(seed)
+        self._kafka, self._gateway, self._pause = kafka, gateway, plan.pause
+        self._random = random.Random(plan.seed)
         self._began = time.monotonic()
         self.stop = threading.Event()
         self.injected: Counter[str] = Counter()
@@ -40,7 +53,7 @@ class Faults(threading.Thread):
         """Seconds since the start, and the kind."""
         self.leaders_moved = 0
         self.error: BaseException | None = None
-        self._kinds: Mapping[str, Callable[[int], None]] = {
+        kinds: Mapping[str, Callable[[int], None]] = {
             "broker killed": self._kill,
             "broker stopped": self._stop_broker,
             "broker frozen": self._freeze,
@@ -52,6 +65,8 @@ class Faults(threading.Thread):
             "connections slow": self._slow,
             "connections frozen": self._freeze_connections,
         }
+        assert tuple(kinds) == KINDS
+        self._kinds = {kind: kinds[kind] for kind in plan.only or KINDS}
 
     def run(self) -> None:
         """Inject faults; all kinds take turns in a random order."""

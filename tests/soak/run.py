@@ -14,9 +14,7 @@ import platform
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 
 import ottla
 from ottla.admin import ConfigResource
@@ -24,6 +22,7 @@ from ottla.testing import MockRegistry
 from tests.soak.faults import Faults
 from tests.soak.judgement import judge_deliveries, judge_parts
 from tests.soak.outcome import Outcome
+from tests.soak.plan import Plan
 from tests.soak.processes import PartProcess
 from tests.soak.settings import COPIED, NUMBERS, PARTITIONS, SHARE_GROUP, SPARK, TOPICS, Settings
 from tests.support import kafka_properties, kafka_releases
@@ -46,18 +45,6 @@ COPIERS = [
     ("spark_copying",),
 ]
 READERS = [("reading", COPIED, "consumer"), ("reading", SPARK, "classic")]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the command line says."""
-
-    minutes: float
-    rate: int
-    seed: int
-    pause: float
-    interval: float
-    directory: Path
 
 
 def soak(plan: Plan) -> Outcome:
@@ -99,7 +86,7 @@ class _Run:
         outcome = self._outcome
         self._wait_until_all_have_begun()
         [gateway] = self._waves[-1]
-        faults = Faults(self._kafka, gateway, self._plan.seed, self._plan.pause)
+        faults = Faults(self._kafka, gateway, self._plan)
         faults.start()
         outcome.seconds = self._sample()
         faults.stop.set()

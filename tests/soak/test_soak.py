@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.soak.page import page, write_page
-from tests.soak.run import Plan, soak
+from tests.soak.plan import Plan
+from tests.soak.run import soak
 
 pytestmark = [pytest.mark.cluster, pytest.mark.fault, pytest.mark.spark, pytest.mark.deep]
 

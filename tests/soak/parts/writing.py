@@ -18,6 +18,8 @@ from tests.soak.part import Part, run_part
 from tests.soak.settings import NUMBERS, key_of, value_of
 
 _TICK = 0.05
+_LONGEST = 150.0
+"""Seconds after which a call must have its results: `delivery.timeout.ms` is 120 s."""
 
 
 def ticks(part: Part, rate: float) -> Iterator[range]:
@@ -38,6 +40,7 @@ class Writer:
     def __init__(self, part: Part, producer: ottla.Producer, ledger: Ledger) -> None:
         self._part, self._producer, self._ledger = part, producer, ledger
         self._pending: deque[tuple[range, ottla.Delivery | ottla.BatchDelivery]] = deque()
+        self._first, self._first_since = -1, 0.0
         part.gauges["pending calls"] = lambda: len(self._pending)
 
     def send(self, numbers: range) -> None:
@@ -62,6 +65,24 @@ class Writer:
             else:
                 done = delivery.result()
                 self._acknowledge(numbers.start, done.partition, done.offset)
+
+    def check_progress(self) -> None:
+        """Report the oldest call, once, if it has no results although its time is over."""
+        first = self._pending[0][0].start if self._pending else -1
+        if first != self._first:
+            self._first, self._first_since = first, time.monotonic()
+        elif first >= 0 and time.monotonic() - self._first_since > _LONGEST:
+            self._first_since = float("inf")
+            done = sum(delivery.done() for _, delivery in self._pending)
+            producer = self._producer
+            self._part.unexpected(
+                TimeoutError(
+                    f"{first} has no result after {_LONGEST:.0f} s; of {len(self._pending)} calls,"
+                    f" {done} have; {producer.unacknowledged_records} records without a result;"
+                    f" {producer.metrics()}; {producer.connections()};"
+                    f" {producer.request_statistics()}; {producer.topic_metrics()}"
+                )
+            )
 
     def _collect_batch(self, numbers: range, delivery: ottla.BatchDelivery) -> None:
         failed = set[int]()
@@ -99,6 +120,7 @@ def work(part: Part) -> None:
                 (writer.send_batch if turn % 2 else writer.send)(numbers)
                 part.counts["sent"] += len(numbers)
             writer.collect()
+            writer.check_progress()
         producer.flush(timeout=150)
         writer.collect()
         part.report("closing")
