@@ -286,11 +286,15 @@ impl Pool {
     /// An unresponsive broker that the cluster has fenced (KRaft) does not respond before its clients
     /// have moved to other brokers: its connections are closed at once.
     pub fn retain(&self, is_member: impl Fn(i32) -> bool) {
-        let mut slots = self.slots.write();
-        for ((broker, ..), slot) in slots.iter().filter(|((broker, ..), _)| !is_member(*broker)) {
-            slot.close_hung(*broker);
+        let slots = self.slots.read();
+        let left = slots.iter().filter(|((broker, ..), _)| !is_member(*broker));
+        let left: Vec<_> = left.map(|((broker, ..), slot)| (*broker, Arc::clone(slot))).collect();
+        drop(slots);
+        // Not under the lock: who gets the error of a request may send the next one at once, over another connection.
+        for (broker, slot) in left {
+            slot.close_hung(broker);
         }
-        slots.retain(|(broker, ..), slot| is_member(*broker) || slot.mark_left());
+        self.slots.write().retain(|(broker, ..), slot| is_member(*broker) || slot.mark_left());
     }
 
     /// Closes all connections.

@@ -31,6 +31,38 @@ async fn a_producer_continues_when_a_frozen_leader_is_replaced() {
     }
 }
 
+/// Regression: the error of the request in flight let the next one be sent, while the pool of connections was locked
+/// to close that of the frozen leader. The thread waited for itself, and the producer hung for ever.
+#[test]
+fn requests_that_wait_behind_a_frozen_leader_are_sent_once_it_is_replaced() {
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        runtime.expect("a runtime").block_on(two_partitions_of_a_frozen_leader());
+        ended.send(()).expect("the test waits");
+    });
+    // Of the machine's time, which goes on while a thread waits for itself.
+    end.recv_timeout(std::time::Duration::from_secs(60)).expect("the producer hangs, or has failed");
+}
+
+async fn two_partitions_of_a_frozen_leader() {
+    let cluster = cluster(6).await;
+    let config = [("retry.backoff.ms", "100"), ("max.in.flight.requests.per.connection", "1")];
+    let producer = producer(&cluster, &config).await;
+    for partition in 0..6 {
+        offset_of(&send(&producer, partition, "before").await).await.expect("written");
+    }
+    let (leader, _) = freeze(&cluster).await;
+    let other = (1..6).find(|partition| cluster.leader("t", *partition) == Some(leader)).expect("another");
+    let in_flight = send(&producer, 0, "in flight").await;
+    tokio::time::sleep(ms(100)).await;
+    let behind = send(&producer, other, "behind").await;
+    tokio::time::sleep(ms(9000)).await;
+    cluster.fence_broker(leader).expect("fenced");
+    offset_of(&in_flight).await.expect("written");
+    offset_of(&behind).await.expect("written");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_consumer_continues_when_a_frozen_leader_is_replaced() {
     let cluster = cluster(1).await;
