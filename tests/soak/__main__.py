@@ -62,7 +62,7 @@ def main() -> int:
         print(f"FAILED: {problem}")
     minutes = outcome.seconds / 60
     verdict = f"{len(outcome.problems)} problems" if outcome.problems else "no problem"
-    print(f"{verdict} in {minutes:.1f} minutes, {sum(outcome.faults.values())} faults, seed {seed}")
+    print(f"{verdict} in {minutes:.1f} minutes, {len(outcome.moments)} faults, seed {seed}")
     return int(bool(outcome.problems))
 
 

@@ -11,7 +11,7 @@ from tests.soak import growth
 from tests.soak.deliveries import Findings, Rows, check_log, check_share_group
 from tests.soak.ledger import read_rows
 from tests.soak.outcome import Outcome
-from tests.soak.processes import PartProcess
+from tests.soak.processes import JVM, PartProcess
 from tests.soak.settings import SHORT_LIVED, number_of
 from tests.support.committed import committed_rows
 
@@ -20,6 +20,12 @@ BOUNDS = {
     "descriptors": growth.DESCRIPTORS,
     "threads": growth.THREADS,
 }
+
+
+def bounds_of(process: str) -> dict[str, growth.Bound]:
+    """Return the bounds of a process by its name."""
+    is_jvm = process.endswith(JVM)
+    return {**BOUNDS, "memory": growth.MEMORY_OF_A_JVM} if is_jvm else BOUNDS
 
 
 def judge_deliveries(directory: Path, bootstrap: str) -> list[Findings]:
@@ -65,7 +71,7 @@ def judge_parts(parts: Iterable[PartProcess], directory: Path, outcome: Outcome)
         for name, samples in part.samples.items():
             outcome.samples[name] = samples
             try:
-                found = growth.growth_of(name, samples, outcome.seconds, BOUNDS)
+                found = growth.growth_of(name, samples, outcome.seconds, bounds_of(name))
             except ValueError as error:
                 outcome.problems.append(str(error))
                 continue

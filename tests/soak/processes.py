@@ -22,6 +22,9 @@ from tests.soak.sampling import Sample, descendants, sample
 from tests.soak.settings import Settings
 from tests.support.jars import REPOSITORY
 
+JVM = ", JVM"
+"""What the name of a part's JVM ends with."""
+
 
 class PartProcess:
     """A part that runs."""
@@ -97,7 +100,7 @@ class PartProcess:
         children = descendants(pid)
         if children:
             jvm = [child for child, name in children.items() if name == "java"]
-            kinds[f"{self.name}, JVM"] = jvm
+            kinds[f"{self.name}{JVM}"] = jvm
             kinds[f"{self.name}, workers"] = [child for child in children if child not in jvm]
         for name, pids in kinds.items():
             if (found := sample(pids, seconds)) is not None:

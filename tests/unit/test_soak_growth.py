@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tests.soak.growth import DESCRIPTORS, MEMORY, THREADS, Growth, growth_of
-from tests.soak.judgement import BOUNDS
+from tests.soak.judgement import BOUNDS, bounds_of
 from tests.soak.sampling import Sample
 
 SECONDS = 3600.0
@@ -68,6 +68,13 @@ def test_large_processes_may_move_by_a_part() -> None:
     assert MEMORY.of(10) == MEMORY.amount
     assert MEMORY.of(1_000) == MEMORY.part * 1_000
     assert (DESCRIPTORS.of(10), THREADS.of(10)) == (DESCRIPTORS.amount, THREADS.amount)
+
+
+def test_spark_s_jvm_may_compile_for_longer() -> None:
+    assert bounds_of("spark_copying, JVM")["memory"].of(770) > bounds_of("writing")["memory"].of(
+        770
+    )
+    assert bounds_of("spark_copying, workers") == BOUNDS
 
 
 def test_a_series_that_is_too_short_is_not_accepted() -> None:
