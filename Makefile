@@ -38,7 +38,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep matrix matrix-sample command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars sample-environment apicurio network kerberos gateway-tools valgrind browser shells console-assets wheel reproducible publish-rehearsal build lint fmt audit audit-packages requirements bench instructions msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep soak matrix matrix-sample command-lines command-line-peers frameworks framework-environments pytest unit peer-suites oracle jars older-jars sample-environment apicurio network kerberos gateway-tools valgrind browser shells console-assets wheel reproducible publish-rehearsal build lint fmt audit audit-packages requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared
 
 deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio framework-environments network kerberos gateway-tools valgrind command-line-peers console-assets browser ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS) $(ARGS)
+
+soak: check-test $(OPTIMISED) .venv/dev.stamp jars ## hours under faults, in which nothing grows or is lost: make soak ARGS='--minutes 360 --page'
+	@$(PY) -m tests.soak $(ARGS)
 
 peer-suites: check-test $(OPTIMISED) .venv/dev.stamp jars ## other clients' own test suites on the stand-ins: make peer-suites SUITE=aiokafka
 	@$(PY) -m tests.peer_suites $(SUITE) $(ARGS)

@@ -59,6 +59,8 @@ def sections(seeds: int) -> list[Section]:
         # Optimized, as users run it, and with many more random schedules.
         Section("rust", [*_CARGO, *_WITHOUT], {"OTTLA_SEEDS": str(seeds)}),
         *(Section(name, _pytest(f"tests/{name}")) for name in directories),
+        # Three minutes of what `make soak` does for hours.
+        Section("soak", _pytest("tests/soak")),
         # Other clients' own suites: needs their checkouts (docs/compare/peer-suites.md).
         Section("peer-suites", [sys.executable, "-m", "tests.peer_suites"]),
         # Fails if ottla's command line does not do a daily task, or hides the cause of a failure.
