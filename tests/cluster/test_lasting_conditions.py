@@ -66,8 +66,8 @@ def guarded(brokers: Brokers) -> Iterator[str]:
         brokers.cluster.create_topic_led_by(topic, [1])
         set_config(brokers.bootstrap, ConfigResource("topic", topic), config)
         with ottla.Producer(brokers.bootstrap) as producer:
-            # A throttled broker fetches 1 MB each time that the fetch before has left the window of its
-            # rate, 11 s: this takes five minutes.
+            # A throttled broker fetches 1 MB each time that the fetch before has left the window of
+            # its rate, 11 s: this takes five minutes.
             for _ in range(300):
                 producer.send(topic, bytes(100_000))
         set_throttle(brokers.bootstrap, "1")
