@@ -155,8 +155,8 @@ pub(crate) fn other_client_config_rows() -> Vec<OtherClientTuple> {
     OTHER_CLIENT_KEYS.iter().map(|key| (key.name, key.client, key.row(), key.describe())).collect()
 }
 
-/// Return the keys and values of a Java properties file: comments, escapes and continuation lines
-/// are Java's.
+/// Return the keys and values of a Java properties file: its comments, escapes and continuations
+/// are those of Java.
 ///
 /// Raises:
 ///     ConfigError: an escape ``\uXXXX`` is half of a character.
