@@ -174,21 +174,34 @@ def closing(cluster: MockCluster, count: int) -> None:
     producer = ottla.Producer(client)
     consumer = ottla.Consumer(cluster.bootstrap, topics=["hammer"], group_id="closing")
 
-    def act(number: int) -> int:
-        ended = 0
+    closed = threading.Event()
+    uses: list[Callable[[], object]] = [
+        lambda: producer.send("hammer", b"x", partition=0),
+        lambda: consumer.poll(timeout=0),
+        lambda: client.cluster(),
+    ]
+
+    def is_refused(use: Callable[[], object]) -> bool:
+        try:
+            use()
+        except (errors.ClosedError, errors.StateError):
+            return True
+        return False
+
+    def act(number: int) -> bool:
         for n in range(count):
             if number == 0 and n == count // 4:
                 producer.close()
                 consumer.close()
                 client.close()
-            try:
-                producer.send("hammer", b"x", partition=0)
-                consumer.poll(timeout=0)
-            except (errors.ClosedError, errors.StateError):
-                ended += 1
-        return ended
+                closed.set()
+            for use in uses[:2]:
+                is_refused(use)
+        # The other threads may have been faster than the one that closes.
+        assert closed.wait(TIMEOUT)
+        return all(is_refused(use) for use in uses)
 
-    assert all(ended for ended in together(act)), "a closed client was used without an error"
+    assert all(together(act)), "a closed client was used without an error"
 
 
 HAMMERS = (one_producer, one_consumer, one_batch, many_clients, closing)

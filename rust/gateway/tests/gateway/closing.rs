@@ -1,23 +1,33 @@
 //! Proves: a gateway that is drained finishes what is in flight, and neither accepts nor keeps connections; one that is
 //! dropped closes all; hostile bytes end their own connection only.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use ottla_client::environment::Environment;
 use ottla_client::metadata::TopicSelector;
 use ottla_client::producer::{Producer, Record};
-use ottla_gateway::Gateway;
-use ottla_mock::{Fault, Match, Reaction};
+use ottla_gateway::{Gateway, GatewayConfig};
+use ottla_mock::{Fault, Match, MockCluster, Reaction};
 use ottla_protocol::ApiKey;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::support::*;
 
+/// An address of its own: where other tests are, someone may listen at a port as soon as it is free.
+const APART: Ipv4Addr = Ipv4Addr::new(127, 77, 0, 1);
+
+async fn gateway_apart(cluster: &MockCluster) -> Gateway {
+    let (listen, advertised_host) = (SocketAddr::from((APART, 0)), APART.to_string());
+    let config = GatewayConfig { listen, advertised_host, ..gateway_config(&cluster.bootstrap()) };
+    Gateway::start(config, Environment::default()).await.expect("a gateway")
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn draining_finishes_what_is_in_flight() {
     let cluster = cluster().await;
-    let gateway = gateway(&cluster).await;
+    let gateway = gateway_apart(&cluster).await;
     let (client, _) = client(&gateway, &[]).await;
     let producer = Producer::new(client).expect("a producer");
     cluster.inject(Fault::new(Match::api(ApiKey::Produce), Reaction::Delay(Duration::from_millis(300))));
@@ -36,7 +46,7 @@ async fn draining_finishes_what_is_in_flight() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_port_opens_while_draining() {
     let cluster = cluster().await;
-    let gateway = gateway(&cluster).await;
+    let gateway = gateway_apart(&cluster).await;
     until(|| gateway.brokers().len() == 3).await;
     let ports: Vec<u16> = gateway.brokers().values().map(|address| address.port).collect();
     let (client, _) = client(&gateway, &[]).await;
@@ -49,7 +59,7 @@ async fn no_port_opens_while_draining() {
     assert_eq!(within_deadline(gateway.drain(Duration::from_secs(20))).await, 0);
     refresh.await.expect("no panic").expect("metadata");
     for port in ports {
-        assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err(), "{port}");
+        assert!(TcpStream::connect((APART, port)).await.is_err(), "{port}");
     }
 }
 
