@@ -59,9 +59,13 @@ struct Known {
 }
 
 impl Brokers {
-    /// All brokers. Those of an earlier era may be gone, or in another cluster.
-    pub(crate) fn all(&self) -> BTreeMap<i32, Broker> {
-        self.0.lock().brokers.clone()
+    /// The ids of all brokers. Those of an earlier era may be gone, or in another cluster.
+    pub(crate) fn ids(&self) -> Vec<i32> {
+        self.0.lock().brokers.keys().copied().collect()
+    }
+
+    pub(crate) fn has(&self, id: i32) -> bool {
+        self.0.lock().brokers.contains_key(&id)
     }
 
     pub(crate) fn of(&self, id: i32) -> Option<Broker> {
@@ -141,7 +145,7 @@ mod tests {
         let moved = Change::Moved { broker: 1, from: at(1), to: at(2) };
         assert_eq!(changes, [moved, Change::Added(2, at(3))]);
         assert_eq!(brokers.replace(era, &BTreeMap::from([(2, at(3))])), [Change::Removed(1)]);
-        assert_eq!(brokers.all(), BTreeMap::from([(2, Broker { at: at(3), era })]));
+        assert_eq!(brokers.current(), BTreeMap::from([(2, Broker { at: at(3), era })]));
     }
 
     #[test]
@@ -152,7 +156,7 @@ mod tests {
         _ = brokers.replace(first, &BTreeMap::from([(1, at(1)), (2, at(2))]));
         brokers.begin(second);
         assert_eq!(brokers.current(), BTreeMap::new());
-        assert_eq!(brokers.all().len(), 2, "connections to them go on");
+        assert_eq!(brokers.ids().len(), 2, "connections to them go on");
 
         // Until the cluster could be asked, what was opened before knows best about the rest.
         assert_eq!(brokers.observe(first, 3, "kafka", 3), Some(Change::Added(3, at(3))));
@@ -165,7 +169,7 @@ mod tests {
         assert_eq!(changes, [Change::Removed(2), Change::Removed(3)]);
         assert_eq!(brokers.observe(first, 2, "kafka", 2), None);
         assert_eq!(brokers.replace(first, &BTreeMap::from([(2, at(2))])), [], "asked before the reload");
-        assert_eq!(brokers.all(), brokers.current());
+        assert_eq!(brokers.ids(), brokers.current().into_keys().collect::<Vec<i32>>());
     }
 
     fn at(port: u16) -> Endpoint {

@@ -271,7 +271,9 @@ impl Shared {
         if let Some(change) = self.brokers.observe(era, broker, host, port) {
             self.apply(&change);
         }
-        _ = self.brokers.of(broker)?;
+        if !self.brokers.has(broker) {
+            return None;
+        }
         match self.open_listener(broker, address.port) {
             Ok(port) => {
                 self.without_address.lock().remove(&broker);

@@ -76,7 +76,7 @@ impl Shared {
             let port = self.listeners.port(id).unwrap_or(address.port);
             Some((id, Endpoint { port, ..address }))
         };
-        let known = self.brokers.all().into_keys();
+        let known = self.brokers.ids().into_iter();
         known.filter_map(address).filter(|(_, address)| address.port > 0).collect()
     }
 

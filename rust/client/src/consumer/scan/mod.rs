@@ -12,6 +12,7 @@
 mod arrow_scan;
 mod cursor;
 mod deleted_topics;
+mod fetch_size;
 mod scan_fetcher;
 
 use std::sync::Arc;

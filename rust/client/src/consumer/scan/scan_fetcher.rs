@@ -18,6 +18,7 @@ use crate::consumer::fetch::request::{
     FetchRequestData, Limits, PartitionResponse, RequestedPartition, fetch, min_interval,
 };
 use crate::consumer::scan::deleted_topics::DeletedTopics;
+use crate::consumer::scan::fetch_size::FetchSize;
 use crate::consumer::scan::{Chunk, FOLLOW, Range, ScanEvent, ScanOptions, ScanOutput};
 use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Kind, Result};
@@ -29,6 +30,7 @@ use crate::topic_partition::TopicPartition;
 pub(crate) struct ScanFetcher {
     client: Client,
     options: ScanOptions,
+    size: FetchSize,
     output: ScanOutput,
     /// Cursors that wait for a fetch, the longest waiting first.
     idle: VecDeque<Cursor>,
@@ -49,7 +51,18 @@ impl ScanFetcher {
         let idle = ranges.into_iter().filter(|range| range.start < range.end).map(Cursor::new).collect();
         let retry = client.retry("reading", options.timeout);
         let deleted = (!options.fail_on_data_loss).then(|| DeletedTopics::new(options.timeout));
-        Self { client, options, output, idle, out_of_range: Vec::new(), retry, pending_error: None, deleted }
+        let size = FetchSize::new(options.max_bytes);
+        Self {
+            client,
+            options,
+            size,
+            output,
+            idle,
+            out_of_range: Vec::new(),
+            retry,
+            pending_error: None,
+            deleted,
+        }
     }
 
     pub(crate) async fn run(mut self) -> Result<()> {
@@ -164,8 +177,8 @@ impl ScanFetcher {
         let limits = Limits {
             max_wait: config.fetch_max_wait,
             min_bytes: config.fetch_min_bytes,
-            max_bytes: self.options.max_bytes,
-            partition_max_bytes: self.options.max_bytes,
+            max_bytes: self.size.bytes(),
+            partition_max_bytes: self.size.bytes(),
             read_committed: self.options.read_committed,
         };
         for (broker, cursors) in by_broker {
@@ -263,6 +276,9 @@ impl ScanFetcher {
             if cursor.offset < cursor.end {
                 unfinished.push(cursor);
             }
+        }
+        if !chunks.is_empty() {
+            self.size.grow();
         }
         // Rotate, so that a full response starves no partition.
         let shift = unfinished.len().min(1);
