@@ -60,7 +60,6 @@ FAST_FAILOVER = {
 }
 
 
-
 def authorizer(release: str) -> dict[str, str]:
     """Return the properties for tests of ACLs: everyone without a name may do all."""
     name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
