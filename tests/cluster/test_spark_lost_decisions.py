@@ -10,6 +10,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.admin import ConfigResource
+from ottla.testing import MockCluster
 from tests.cluster.conftest import Brokers
 from tests.spark.exactly_once import (
     COMPACTED,
@@ -57,6 +58,28 @@ def test_a_topic_of_decisions_that_was_deleted_is_noticed(query: Query) -> None:
         with pytest.raises(errors.StateError, match=LOST):
             query.run().task(1, 0)
     assert query.values(all_ended=False) == before
+
+
+def test_brokers_that_cannot_tell_a_loss_from_a_first_run_are_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Regression: on brokers before Kafka 3.0, a lost topic was taken for a first run silently."""
+
+    def warnings() -> list[str]:
+        return [text for text in caplog.messages if "taken for its first run" in text]
+
+    with MockCluster(without=["ListTransactions", "DescribeTransactions"]) as cluster:
+        query = Query(Brokers(cluster), monkeypatch)
+        for batch in (0, 1):
+            run = query.run()
+            run.commit(run.tasks(batch, PARTITIONS))
+        [first] = warnings()
+        assert query.id in first
+        assert query.decisions in first
+        assert "Kafka 3.0" in first
+        query.recreate_decisions()
+        query.run().task(2, 0)
+        assert len(warnings()) == 2
 
 
 def test_another_topic_of_decisions_is_noticed(query: Query) -> None:
