@@ -67,7 +67,8 @@ def test_changes_over_controllers(kafka: KafkaCluster, admin: ottla.Admin) -> No
 
 
 def test_brokers_are_not_taken_for_controllers(kafka: KafkaCluster) -> None:
-    why = "port of a broker" if kafka_releases.number(kafka.release) >= (3, 7) else "needs Kafka 3.7"
+    is_told = kafka_releases.number(kafka.release) >= (3, 7)
+    why = "port of a broker" if is_told else "needs Kafka 3.7"
     with pytest.raises(errors.BootstrapError, match=rf"{why}: use bootstrap\.servers"):
         ottla.Admin({KEY: kafka.bootstrap}, timeout=10)
     broker = kafka.bootstrap.split(",")[0]
