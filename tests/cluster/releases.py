@@ -60,7 +60,8 @@ _NEEDS: tuple[tuple[tuple[int, int], str, str], ...] = (
         (3, 0),
         "requests that list and describe transactions (KIP-664)",
         (
-            r"test_admin_transactions::|test_admin_dry_runs::test_(transactions|a_hanging)"
+            r"test_admin_transactions::|test_spark_held_back_decisions::"
+            r"|test_admin_dry_runs::test_(transactions|a_hanging)"
             r"|test_spark_lost_decisions::test_(a_topic_of_decisions_that_was_deleted|another_topic"
             r"|a_run_that_failed)"
         ),
