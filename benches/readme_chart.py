@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
+
+from tests.support.svg import picture, text
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "readme.svg"
 
@@ -40,39 +41,19 @@ def chart() -> str:
     parts: list[str] = []
     top = 10
     for title, unit, ways in BARS:
-        parts.append(_text(10, top + 14, title, weight="bold"))
-        parts.append(_text(_WIDTH - 10, top + 14, unit, anchor="end", colour="#666"))
+        parts.append(text(10, top + 14, title, weight="bold"))
+        parts.append(text(_WIDTH - 10, top + 14, unit, anchor="end", colour="#666"))
         top += 24
         longest = max(figure for _, figure in ways)
         for (name, figure), colour in zip(ways, _COLOURS, strict=True):
             width = max(int(figure / longest * (_WIDTH - _LEFT - 60)), 1)
-            parts.append(_text(_LEFT - 8, top + 14, name, anchor="end"))
+            parts.append(text(_LEFT - 8, top + 14, name, anchor="end"))
             bar = f'width="{width}" height="{_BAR}" rx="2" fill="{colour}"'
             parts.append(f'<rect x="{_LEFT}" y="{top}" {bar}/>')
-            parts.append(_text(_LEFT + width + 6, top + 14, f"{figure:.2f}"))
+            parts.append(text(_LEFT + width + 6, top + 14, f"{figure:.2f}"))
             top += _BAR + 5
         top += 12
-    body = "\n".join(parts)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{top}" '
-        f'viewBox="0 0 {_WIDTH} {top}" font-family="sans-serif" font-size="13">\n'
-        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
-    )
-
-
-def _text(
-    x: int,
-    y: int,
-    text: str,
-    *,
-    anchor: str = "start",
-    weight: str = "normal",
-    colour: str = "#222",
-) -> str:
-    return (
-        f'<text x="{x}" y="{y}" font-weight="{weight}" text-anchor="{anchor}" '
-        f'fill="{colour}">{escape(text)}</text>'
-    )
+    return picture(_WIDTH, top, parts, font_size=13)
 
 
 if __name__ == "__main__":

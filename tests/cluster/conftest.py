@@ -13,7 +13,7 @@ import ottla
 from ottla.admin import ConfigResource
 from ottla.testing import MockCluster
 from tests.cluster.releases import skip_what_the_release_lacks
-from tests.support import kafka_properties
+from tests.support import kafka_properties, kafka_releases
 from tests.support.admins import admin_of_kind
 from tests.support.consumers import SHARE_KINDS
 from tests.support.kafka_cluster import KafkaCluster
@@ -27,6 +27,10 @@ class Brokers:
         self.bootstrap = cluster.bootstrap
         self.is_mock = isinstance(cluster, MockCluster)
         self.release = "mock" if isinstance(cluster, MockCluster) else cluster.release
+
+    def has(self, release: tuple[int, int]) -> bool:
+        """Return whether this is a release or a newer one; the mock is as the newest."""
+        return self.is_mock or kafka_releases.number(self.release) >= release
 
     def create_topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
         """Create a uniquely named topic with three replicas and return its name."""
@@ -118,7 +122,8 @@ def brokers(request: pytest.FixtureRequest) -> Brokers:
 @pytest.fixture(scope="module")
 def authorizing_kafka() -> Iterator[KafkaCluster]:
     """Provide a broker that checks ACLs; everyone here may do all."""
-    with KafkaCluster(1, kafka_properties.AUTHORIZER) as cluster:
+    authorizer = kafka_properties.authorizer(kafka_releases.selected())
+    with KafkaCluster(1, authorizer) as cluster:
         yield cluster
 
 

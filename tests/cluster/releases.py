@@ -19,6 +19,54 @@ _NEEDS: tuple[tuple[tuple[int, int], str, str], ...] = (
     ((4, 2), "share groups (KIP-932)", r"test_share_|test_admin_share_groups::"),
     ((4, 2), "streams groups (KIP-1071)", r"test_admin_streams_groups::"),
     (
+        (3, 9),
+        "changes of the quorum's voters (KIP-853)",
+        (
+            r"test_admin_quorum::test_(a_static_quorum|voters_of_a_dynamic_quorum)"
+            r"|test_command_line_quorum::test_(a_change_of_voters|voters_of_a_dynamic_quorum)"
+        ),
+    ),
+    (
+        (3, 7),
+        "controllers that serve an Admin (KIP-919)",
+        (
+            r"test_bootstrap_controllers::(?!test_brokers_are_not_taken)"
+            r"|test_command_line_security::test_acls_over_controllers"
+        ),
+    ),
+    (
+        (3, 7),
+        "min.insync.replicas that is limited to the replicas (KAFKA-15583)",
+        r"test_producer::test_no_partition_needs_more_replicas",
+    ),
+    (
+        (3, 3),
+        "the KRaft quorum for production (KIP-833), and its description (KIP-836)",
+        (
+            r"test_admin_quorum::test_the_quorum|test_command_line_quorum::test_the_quorum"
+            r"|test_doctor::test_(the_port_of_a_controller|controllers_that_lost)"
+        ),
+    ),
+    (
+        (3, 0),
+        "the offset of the largest timestamp (KIP-734)",
+        (
+            r"test_scenarios::test_largest_timestamp"
+            r"|test_admin_topics::test_the_offset_of_the_largest"
+            r"|test_admin_traces::test_equal_traces\[kafka-largest_timestamps"
+        ),
+    ),
+    (
+        (3, 0),
+        "requests that list and describe transactions (KIP-664)",
+        (
+            r"test_admin_transactions::|test_spark_held_back_decisions::"
+            r"|test_admin_dry_runs::test_(transactions|a_hanging)"
+            r"|test_spark_lost_decisions::test_(a_topic_of_decisions_that_was_deleted|another_topic"
+            r"|a_run_that_failed)"
+        ),
+    ),
+    (
         (4, 1),
         "reassignments that keep the replication factor (KIP-860)",
         r"test_admin_reassignments::test_wrong_reassignments",
@@ -36,7 +84,8 @@ _NEEDS: tuple[tuple[tuple[int, int], str, str], ...] = (
         "the feature transaction.version (KIP-890)",
         (
             r"test_admin_quorum::test_features|test_command_line_quorum::test_features_are_listed"
-            r"|test_command_line_quorum::test_a_level_is_not_lowered|.*\[2-kafka"
+            r"|test_command_line_quorum::test_(a_level_is_not_lowered|levels_are_updated_on_kafka)"
+            r"|.*\[2-kafka"
         ),
     ),
     (

@@ -8,6 +8,7 @@ import ottla
 from ottla import errors
 from ottla.admin import NewTopic
 from tests.conftest import TopicFactory
+from tests.support import kafka_releases
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_properties import FAST_FAILOVER
@@ -57,7 +58,10 @@ def test_preferred_replicas_lead(
     )
     place = ("--topic", topic, "--partition", "0", "--election-type", "preferred")
     shown = kafka.run_tool(TOOL, "--bootstrap-server", kafka.bootstrap, *place)
-    assert f"Valid replica already elected for partitions {topic}-0" in shown
+    said = "Valid replica already elected for partitions"
+    # The tool of Kafka 2.8 names none of them.
+    named = f" {topic}-0" if kafka_releases.number(kafka.release) >= (3, 0) else " \n"
+    assert said + named in shown
 
 
 def test_elections_that_fail_or_are_not_needed(

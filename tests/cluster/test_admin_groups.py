@@ -75,9 +75,10 @@ def test_groups_are_described_with_members_and_lag(
 ) -> None:
     topic, group = fill(brokers), new_group()
     consumer = member(brokers, group, topic, PROTOCOLS[group_type])
+    listed_type = group_type if brokers.has((3, 8)) else None
     try:
         listed = {each.group_id: each for each in admin.list_groups()}
-        assert (listed[group].type, listed[group].state) == (group_type, "Stable")
+        assert (listed[group].type, listed[group].state) == (listed_type, "Stable")
         assert group in {each.group_id for each in admin.list_groups(states=["Stable"])}
         assert group not in {each.group_id for each in admin.list_groups(states=["Empty"])}
 

@@ -12,6 +12,7 @@ import ottla
 from ottla import errors
 from ottla.admin import ConfigResource
 from tests.cluster.conftest import controllers_of
+from tests.support import kafka_releases
 from tests.support.command import ottla_here
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
@@ -65,9 +66,18 @@ def test_changes_over_controllers(kafka: KafkaCluster, admin: ottla.Admin) -> No
         client.partitions_for(name)
 
 
-def test_brokers_and_controllers_are_not_taken_for_each_other(kafka: KafkaCluster) -> None:
-    with pytest.raises(errors.BootstrapError, match=r"port of a broker: use bootstrap\.servers"):
+def test_brokers_are_not_taken_for_controllers(kafka: KafkaCluster) -> None:
+    is_told = kafka_releases.number(kafka.release) >= (3, 7)
+    why = "port of a broker" if is_told else "needs Kafka 3.7"
+    with pytest.raises(errors.BootstrapError, match=rf"{why}: use bootstrap\.servers"):
         ottla.Admin({KEY: kafka.bootstrap}, timeout=10)
+    broker = kafka.bootstrap.split(",")[0]
+    [found, *_] = ottla.diagnose({KEY: broker}).findings
+    assert (found.code, found.severity) == ("broker_port", "error")
+    assert f"{broker} is the port of a broker" in found.summary
+
+
+def test_controllers_are_not_taken_for_brokers(kafka: KafkaCluster) -> None:
     with pytest.raises(errors.KafkaError, match=r"KRaft controller.*or bootstrap\.controllers"):
         ottla.Admin(controllers_of(kafka), timeout=10)
 

@@ -20,7 +20,7 @@ import ottla
 from ottla.admin import Acl, ConfigResource, NewTopic, QuotaEntity, SetPassword
 from ottla.console import Console, serve
 from ottla.testing import MockRegistry
-from tests.support import kafka_properties
+from tests.support import kafka_properties, kafka_releases
 from tests.support.browser import NARROW, WIDE, assert_accessible, clipped, go, open_page
 from tests.support.kafka_cluster import KafkaCluster
 
@@ -42,7 +42,8 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene() -> Iterator[Scene]:
     """Three brokers with records, groups, members, access control, users and a registry."""
-    config = {**kafka_properties.FAST_FAILOVER, **kafka_properties.AUTHORIZER}
+    authorizer = kafka_properties.authorizer(kafka_releases.selected())
+    config = {**kafka_properties.FAST_FAILOVER, **authorizer}
     with KafkaCluster(config=config) as kafka, MockRegistry() as registry:
         with ottla.Admin(kafka.bootstrap) as admin:
             _fill(admin)

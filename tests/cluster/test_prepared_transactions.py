@@ -36,8 +36,10 @@ def test_others_commit_and_abort_what_was_prepared(brokers: Brokers) -> None:
         aborted = prepared(client, topic, b"aborted")
         # Closing their producers ended none of them.
         ids = [each.transactional_id for each in (*committed, aborted)]
-        described = admin.describe_transactions(ids)
-        assert {each.state for each in described.values()} == {"Ongoing"}
+        if brokers.has((3, 0)):
+            described = admin.describe_transactions(ids)
+            assert {each.state for each in described.values()} == {"Ongoing"}
+        assert committed_values(brokers, topic, all_ended=False) == []
         assert set(admin.end_prepared_transactions(committed, commit=True).values()) == {None}
         assert admin.end_prepared_transactions([aborted], commit=False) == {ids[-1]: None}
         # An end that was made is confirmed, and never turned round.

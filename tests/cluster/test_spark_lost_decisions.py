@@ -10,6 +10,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.admin import ConfigResource
+from ottla.testing import MockCluster
 from tests.cluster.conftest import Brokers
 from tests.spark.exactly_once import (
     COMPACTED,
@@ -59,6 +60,28 @@ def test_a_topic_of_decisions_that_was_deleted_is_noticed(query: Query) -> None:
     assert query.values(all_ended=False) == before
 
 
+def test_brokers_that_cannot_tell_a_loss_from_a_first_run_are_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Regression: on brokers before Kafka 3.0, a lost topic was taken for a first run silently."""
+
+    def warnings() -> list[str]:
+        return [text for text in caplog.messages if "taken for its first run" in text]
+
+    with MockCluster(without=["ListTransactions", "DescribeTransactions"]) as cluster:
+        query = Query(Brokers(cluster), monkeypatch)
+        for batch in (0, 1):
+            run = query.run()
+            run.commit(run.tasks(batch, PARTITIONS))
+        [first] = warnings()
+        assert query.id in first
+        assert query.decisions in first
+        assert "Kafka 3.0" in first
+        query.recreate_decisions()
+        query.run().task(2, 0)
+        assert len(warnings()) == 2
+
+
 def test_another_topic_of_decisions_is_noticed(query: Query) -> None:
     run = query.run()
     run.commit(run.tasks(0, PARTITIONS))
@@ -75,15 +98,15 @@ def test_decisions_that_are_lost_during_a_batch_are_noticed(query: Query) -> Non
     query.recreate_decisions()
     with pytest.raises(errors.StateError, match=LOST):
         run.commit(messages)
-    # It may be decided: nothing is aborted.
+    # It may be decided: nothing is committed, and nothing is aborted.
     with pytest.raises(errors.StateError, match=LOST):
         run.abort(1, messages)
     transactions = [each.participant.transaction for each in messages if each.participant]
+    assert query.values(all_ended=False) == expected(1)
     with ottla.Admin(query.brokers.bootstrap) as admin:
-        described = admin.describe_transactions([each.transactional_id for each in transactions])
-        admin.end_prepared_transactions(transactions, commit=False)
-    assert {each.state for each in described.values()} == {"Ongoing"}
-    assert query.values() == expected(1)
+        # Brokers refuse to commit what was aborted.
+        admin.end_prepared_transactions(transactions, commit=True)
+    assert query.values() == expected(2)
 
 
 def test_a_run_that_failed_before_its_first_decision_is_no_loss(query: Query) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tests.cluster.conftest import Brokers
+from tests.support import kafka_properties
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_node import KafkaNode
-from tests.support.kafka_releases import CURRENT, OLDER, OLDEST, ZOOKEEPER_RELEASES, selected
+from tests.support.kafka_releases import CURRENT, OLDER, OLDEST, selected
 from tests.support.ports import free_ports
 
 # These brokers run next to the session's: small heaps, for CI machines.
@@ -46,12 +47,6 @@ class OlderKafka(KafkaCluster):
             for key in ("listeners", "advertised.listeners")
             if key in node.properties
         }
-        is_kraft = self.release not in ZOOKEEPER_RELEASES
-        authorizer = (
-            "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-            if is_kraft
-            else "kafka.security.authorizer.AclAuthorizer"
-        )
         plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
         return {
             **listeners,
@@ -63,7 +58,7 @@ class OlderKafka(KafkaCluster):
             "listener.name.sasl.plain.sasl.jaas.config": (
                 f'{plain} required user_{USER}="{PASSWORD}";'
             ),
-            "authorizer.class.name": authorizer,
+            **kafka_properties.authorizer(self.release),
             "super.users": f"User:ANONYMOUS;User:{USER}",
             # The first is the name before Kafka 3.0.
             "delegation.token.master.key": "a key",

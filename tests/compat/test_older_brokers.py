@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import astuple
+
 import pytest
 
 import ottla
 from ottla import errors
+from ottla.admin import Alteration, ConfigResource
 from tests.cluster import test_scenarios as scenarios
 from tests.cluster.conftest import Brokers
 
@@ -38,6 +42,39 @@ def test_largest_timestamp_needs_kafka_3(brokers: Brokers) -> None:
                 client.list_offsets({(topic, 0): "max_timestamp"})
         else:
             assert client.list_offsets({(topic, 0): "max_timestamp"})[topic, 0].offset == 1
+
+
+@pytest.mark.parametrize(
+    ("resource", "changes", "since"),
+    [
+        (ConfigResource("client_metrics", "m"), {"interval.ms": "60000"}, (3, 7)),
+        (ConfigResource("group", "g"), {"consumer.session.timeout.ms": "50000"}, (4, 0)),
+    ],
+    ids=["client_metrics", "group"],
+)
+def test_resources_that_brokers_do_not_configure_yet(
+    brokers: Brokers,
+    resource: ConfigResource,
+    changes: dict[str, Alteration],
+    since: tuple[int, int],
+) -> None:
+    """Regression: brokers call such a request malformed, and the error said no more."""
+    reset: dict[str, Alteration] = dict.fromkeys(changes)
+    with ottla.Admin(brokers.bootstrap) as admin:
+        calls: list[Callable[[], object]] = [
+            lambda: admin.describe_configs([resource]),
+            lambda: admin.alter_configs({resource: changes}),
+            lambda: admin.alter_configs({resource: reset}),
+            lambda: admin.alter_configs({resource: changes}, dry_run=True),
+        ]
+        for call in calls:
+            if brokers.has(since):
+                call()
+                continue
+            needed = r"{} {}: .* needs Kafka {}\.{}".format(*astuple(resource), *since)
+            with pytest.raises(errors.BrokerError, match=needed) as raised:
+                call()
+            assert raised.value.name == "UNSUPPORTED_VERSION"
 
 
 def test_the_doctor_finds_all_well_and_names_the_release(brokers: Brokers) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -162,3 +163,23 @@ def test_corrupt_records_are_released_and_fetched_again(
         read(consumer, 6)
     assert deliveries(read(consumer, 6)) == [(offset, 2) for offset in range(6)]
     consumer.acknowledge_all()
+
+
+def test_a_result_comes_before_its_record_is_delivered_again(
+    mock_cluster: MockCluster, single: str, open_consumer: Open
+) -> None:
+    consumer = open_consumer()
+    results: list[int] = []
+
+    def note(_error: object, offsets: Any) -> None:
+        ranges = offsets[single, 0]
+        results.extend(n for first, last in ranges for n in range(first, last + 1))
+
+    consumer.set_acknowledgement_commit_callback(note)
+    delivered: Counter[int] = Counter()
+    while delivered.total() < 4 * 6:
+        # The response with the results of releases has their records again.
+        for record in read(consumer, 1):
+            assert results.count(record.offset) == delivered[record.offset]
+            delivered[record.offset] += 1
+            consumer.acknowledge(record, AcknowledgeType.RELEASE)

@@ -6,9 +6,9 @@ Each curve begins at zero, so that a flat one looks flat; a mark below it is a f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from tests.soak.sampling import Sample
+from tests.support.svg import picture, text
 
 _WIDTH, _COLUMNS, _GAP = 760, 2, 16
 _HEIGHT, _TITLE = 70, 20
@@ -29,7 +29,7 @@ def curves(
     """Return the SVG of one field of the samples."""
     marks = "".join(f"M{at / seconds * _CELL:.0f} 0v4" for at in faults if at <= seconds)
     parts = [
-        _text(_GAP, 24, title, weight="bold", size=14),
+        text(_GAP, 24, title, weight="bold", size=14),
         f'<defs><path id="faults" d="{marks}" stroke="{_MARK}"/></defs>',
     ]
     rows = -(-len(samples) // _COLUMNS)
@@ -40,12 +40,7 @@ def curves(
         parts += _diagram(name, unit, values, seconds, left, top)
         parts.append(f'<use href="#faults" x="{left}" y="{top + _TITLE + _HEIGHT}"/>')
     height = 40 + rows * (_HEIGHT + _TITLE + _GAP) + 8
-    body = "\n".join(parts)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">\n'
-        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
-    )
+    return picture(_WIDTH, height, parts, font_size=12)
 
 
 def _diagram(
@@ -63,8 +58,8 @@ def _diagram(
     )
     frame = f'width="{_CELL}" height="{_HEIGHT}" fill="none" stroke="{_GRID}"'
     return [
-        _text(left, top + 13, name),
-        _text(left + _CELL, top + 13, f"at most {most:.0f} {unit}", anchor="end", colour="#666"),
+        text(left, top + 13, name),
+        text(left + _CELL, top + 13, f"at most {most:.0f} {unit}", anchor="end", colour="#666"),
         f'<rect x="{left}" y="{top + _TITLE}" {frame}/>',
         f'<polyline points="{points}" fill="none" stroke="{_CURVE}" stroke-width="1.2"/>',
     ]
@@ -77,19 +72,3 @@ def _thinned(values: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
         max(values[first : first + span], key=lambda each: each[1])
         for first in range(0, len(values), span)
     ]
-
-
-def _text(
-    x: int,
-    y: int,
-    text: str,
-    *,
-    anchor: str = "start",
-    weight: str = "normal",
-    colour: str = "#222",
-    size: int = 12,
-) -> str:
-    return (
-        f'<text x="{x}" y="{y}" font-size="{size}" font-weight="{weight}" '
-        f'text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
-    )

@@ -9,6 +9,7 @@ import org.apache.kafka.common.message.FindCoordinatorRequestData;
 import org.apache.kafka.common.message.FindCoordinatorResponseData;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatResponseData;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
@@ -66,8 +67,10 @@ public final class StreamsMember implements AutoCloseable {
 
     private StreamsGroupHeartbeatResponseData beat(StreamsGroupHeartbeatRequestData data) throws Exception {
         while (true) {
-            StreamsGroupHeartbeatResponseData response =
-                ((StreamsGroupHeartbeatResponse) send(new StreamsGroupHeartbeatRequest.Builder(data).build())).data();
+            // Brokers of older releases than these classes know the first version.
+            StreamsGroupHeartbeatRequest request =
+                new StreamsGroupHeartbeatRequest.Builder(data).build(ApiKeys.STREAMS_GROUP_HEARTBEAT.oldestVersion());
+            StreamsGroupHeartbeatResponseData response = ((StreamsGroupHeartbeatResponse) send(request)).data();
             Errors error = Errors.forCode(response.errorCode());
             if (error == Errors.NONE) {
                 return response;

@@ -108,6 +108,12 @@ class KafkaAdmin:
             lambda: not any(self._partitions(name, view) for view in self._live()),
             lambda: f"{name} still exists",
         )
+        # With ZooKeeper, its name is free later still, and a creation would seem to be a retry.
+        new = NewTopic(name, 1, 1)
+        wait_until(
+            lambda: self._client.create_topics([new], validate_only=True)[name].result() is None,
+            lambda: f"the name {name} is not free",
+        )
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Delete the records before an offset, as retention does."""

@@ -26,7 +26,7 @@ from typing import TypeAlias
 from confluent_kafka import KafkaException
 
 from ottla.testing import Gateway
-from tests.support import kafka_properties
+from tests.support import kafka_properties, kafka_releases
 from tests.support.jars import REPOSITORY, jar_directory, java
 from tests.support.kafka_admin import ClusterTimeoutError, KafkaAdmin, wait_until
 from tests.support.kafka_node import KafkaNode
@@ -76,8 +76,8 @@ class KafkaCluster(KafkaAdmin):
         self.servers: list[KafkaNode] = []
         self.nodes: dict[int, KafkaNode] = {}
         self._not_healed: list[RuntimeError] = []
-        # The default of a new cluster.
-        self._transaction_version = 2
+        # The default of a new cluster; Kafka before 4.0 has no other.
+        self._transaction_version = 2 if kafka_releases.number(release) >= (4, 0) else 0
         jvm = [*jvm, *self._jvm()]
         if release in ZOOKEEPER_RELEASES:
             self._configure_zookeeper(brokers, racks, jvm)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.kafka_releases import ZOOKEEPER_RELEASES
+
 SETTINGS = {
     # A test that forgets to create its topic should fail.
     "auto.create.topics.enable": "false",
@@ -57,11 +59,13 @@ FAST_FAILOVER = {
     "replica.lag.time.max.ms": "5000",
 }
 
-# For tests of ACLs: everyone without a name may do all.
-AUTHORIZER = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",
-}
+
+def authorizer(release: str) -> dict[str, str]:
+    """Return the properties for tests of ACLs: everyone without a name may do all."""
+    name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    if release in ZOOKEEPER_RELEASES:
+        name = "kafka.security.authorizer.AclAuthorizer"
+    return {"authorizer.class.name": name, "super.users": "User:ANONYMOUS"}
 
 
 def common(brokers: int, directory: Path, rack: str) -> dict[str, str]:

@@ -27,6 +27,13 @@ _MOVED = {
     "AclCommand": ("kafka.admin", (4, 0)),
     "ConfigCommand": ("kafka.admin", (4, 4)),
     "ConsoleProducer": ("kafka.tools", (4, 0)),
+    "ConsumerGroupCommand": ("kafka.admin", (3, 8)),
+    "FeatureCommand": ("kafka.admin", (3, 6)),
+    "GetOffsetShell": ("kafka.tools", (3, 7)),
+    "LeaderElectionCommand": ("kafka.admin", (3, 7)),
+    "LogDirsCommand": ("kafka.admin", (3, 6)),
+    "ReassignPartitionsCommand": ("kafka.admin", (3, 7)),
+    "TopicCommand": ("kafka.admin", (3, 7)),
 }
 RELEASES = (*ZOOKEEPER_RELEASES, "kafka-3.9", "kafka-4.0", "kafka-4.3", CURRENT)
 """All, the oldest first."""
@@ -46,7 +53,7 @@ def selected() -> str:
 
 def main_class(release: str, main: str) -> str:
     """Return the class of a Java command in a release, by its name in the current one."""
-    name = main.removeprefix("org.apache.kafka.tools.")
+    name = main.rpartition(".")[2]
     package, since = _MOVED.get(name, ("", (0, 0)))
     return main if number(release) >= since else f"{package}.{name}"
 

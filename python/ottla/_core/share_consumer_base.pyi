@@ -99,8 +99,9 @@ class ShareConsumerBase:
 
         A later poll, commit or close calls it on its own thread or task, once for each partition
         of a request, with an error or None, and the acknowledged offsets: a dict with one entry,
-        pairs of a first and a last offset by ``(topic, partition)``. Without a callback, failures
-        are logged.
+        pairs of a first and a last offset by ``(topic, partition)``. A record is delivered again
+        only after the result of its earlier acknowledgement. Without a callback, failures are
+        logged.
 
         Args:
             callback: the callback, or None for none.

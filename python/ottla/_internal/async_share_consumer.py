@@ -211,6 +211,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             await self._invoke_callback()
             is_ready = await self._wait(left, True, is_batch)
             while is_ready:
+                await self._invoke_callback()
                 popped = pop()
                 if popped is not None:
                     return popped

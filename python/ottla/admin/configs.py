@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ottla._core import error_of_code
 from ottla._internal import arguments
 from ottla.admin.config_resources import ConfigResource, body_of, resource_of
 from ottla.admin.items import Results, error_of
 from ottla.admin.named_brokers import to_named_brokers
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
 _SOURCES = {
@@ -38,6 +40,9 @@ _VALUE_TYPES = {
     9: "PASSWORD",
 }
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
+# The first release that has these resources, and what older brokers call them.
+_SINCE = {"client_metrics": "3.7", "group": "4.0"}
+_UNKNOWN_TYPE = ("Unexpected resource type", "Unknown resource type", "incompatible broker")
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,16 @@ Alteration: TypeAlias = str | Append | Subtract | None
 def _error_of(body: Body, resource: ConfigResource, api: str) -> KafkaError | None:
     if resource.type == "topic":
         return error_of(body, api=api, topic=resource.name)
+    said = body.get("error_message") or ""
+    if (
+        body["error_code"] == ErrorCode.INVALID_REQUEST
+        and (since := _SINCE.get(resource.type))
+        and any(text in said for text in _UNKNOWN_TYPE)
+    ):
+        message = (
+            f"{resource}: the broker has no configuration of this type, which needs Kafka {since}"
+        )
+        return error_of_code(ErrorCode.UNSUPPORTED_VERSION, message)
     return error_of(body, resource, api=api, resource=resource.name)
 
 

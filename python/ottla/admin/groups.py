@@ -39,6 +39,9 @@ STATES = (
 TYPES = ("Classic", "Consumer", "Share", "Streams")
 """The types of groups, by Kafka's names."""
 
+# The first release whose brokers list them.
+_SINCE = {"state": "2.6", "type": "3.8"}
+
 
 @dataclass(frozen=True)
 class GroupListing:
@@ -77,7 +80,9 @@ async def list_groups(
                 each["protocol_type"],
                 broker,
             )
-            if _is_wanted(listing.state, states) and _is_wanted(listing.type, types):
+            if _is_wanted("state", listing.state, states) and _is_wanted(
+                "type", listing.type, types
+            ):
                 listings.append(listing)
     # A group that moved between the responses is listed once.
     unique = {each.group_id: each for each in listings}
@@ -99,11 +104,14 @@ def check_filters(states: Sequence[str], types: Sequence[str]) -> None:
                 )
 
 
-def _is_wanted(value: str | None, wanted: Sequence[str]) -> bool:
+def _is_wanted(what: str, value: str | None, wanted: Sequence[str]) -> bool:
     if not wanted:
         return True
     if value is None:
-        raise ConfigError("these brokers do not tell the state and type of groups: list all")
+        raise ConfigError(
+            f"these brokers do not report the {what} of groups, which needs Kafka "
+            f"{_SINCE[what]}: list all groups"
+        )
     return value.casefold() in {each.casefold() for each in wanted}
 
 

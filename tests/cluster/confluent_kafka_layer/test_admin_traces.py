@@ -123,6 +123,16 @@ def configurations(run: Scenario) -> None:
     note("replace wrongly", lambda: admin.alter_configs([invalid]))
 
 
+def largest_timestamps(run: Scenario) -> None:
+    """Look up the offsets of the largest timestamps."""
+    ck, admin, name, note = run.ck, run.admin, run.topic(3), run.note
+    run.produce(name, [1000, 4000, 2000])
+    first, second = ck.TopicPartition(name, 0), ck.TopicPartition(name, 1)
+    spec = run.admin_module.OffsetSpec.max_timestamp()
+    note("maximum", lambda: admin.list_offsets({first: spec}))
+    note("empty", lambda: admin.list_offsets({second: spec}))
+
+
 def partitions(run: Scenario) -> None:
     """Look up offsets, delete records and elect leaders."""
     ck, m, admin, name, note = run.ck, run.admin_module, run.admin, run.topic(3), run.note
@@ -132,10 +142,8 @@ def partitions(run: Scenario) -> None:
     committed = ck.IsolationLevel.READ_COMMITTED
     note("earliest", lambda: admin.list_offsets({first: spec.earliest(), second: spec.latest()}))
     note("latest", lambda: admin.list_offsets({first: spec.latest()}, isolation_level=committed))
-    note("maximum", lambda: admin.list_offsets({first: spec.max_timestamp()}))
     note("by time", lambda: admin.list_offsets({first: spec.for_timestamp(1500)}))
     note("too late", lambda: admin.list_offsets({first: spec.for_timestamp(9500)}))
-    note("empty", lambda: admin.list_offsets({second: spec.max_timestamp()}))
     no_topic = ck.TopicPartition(f"{name}-no", 0)
     note("nothing", lambda: admin.list_offsets({}))
     before = [ck.TopicPartition(name, 0, 2), ck.TopicPartition(name, 1, 100)]
@@ -287,7 +295,8 @@ def cluster(run: Scenario) -> None:
 
 
 @pytest.mark.parametrize(
-    "scenario", [topics, configurations, partitions, groups, users, access, cluster]
+    "scenario",
+    [topics, configurations, largest_timestamps, partitions, groups, users, access, cluster],
 )
 def test_equal_traces(scenario: Callable[[Scenario], None], brokers: Brokers) -> None:
     traces = []

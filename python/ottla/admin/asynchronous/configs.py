@@ -91,7 +91,8 @@ class AsyncConfigCalls(AsynchronousCalls):
 
         Raises:
             AuthorizationError: the principal may not describe the configuration.
-            BrokerError: a broker is down or does not exist.
+            BrokerError: a broker is down or does not exist; or the brokers do not support the type
+                of a resource: ``client_metrics`` needs Kafka 3.7, ``group`` 4.0.
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic does not exist.
         """
@@ -150,7 +151,8 @@ class AsyncConfigCalls(AsynchronousCalls):
         Raises:
             AuthorizationError: the principal may not alter the configuration.
             ConfigError: a key or a value is invalid; nothing of its resource was altered.
-            BrokerError: a broker is down or does not exist.
+            BrokerError: a broker is down or does not exist; or the brokers do not support the type
+                of a resource: ``client_metrics`` needs Kafka 3.7, ``group`` 4.0.
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic does not exist.
         """

@@ -46,8 +46,8 @@ class AsyncGroupCalls(AsynchronousCalls):
         Raises:
             BrokerError: a partition of ``__consumer_offsets`` has no leader, so no broker lists its
                 groups.
-            ConfigError: a state or a type does not exist; or the brokers do not tell them, and one
-                was asked for.
+            ConfigError: a state or a type does not exist; or the brokers do not report them, and
+                one was asked for.
             TimeoutError: a broker did not respond in time.
         """
         states = arguments.names("states", states)

@@ -23,6 +23,7 @@ import ottla
 from ottla import errors
 from ottla.admin import ConfigEntry, ConfigResource
 from ottla.spark.writing.exactly_once.decision import Decision
+from ottla.spark.writing.exactly_once.holding_back import held_back_by
 
 log = logging.getLogger(__name__)
 
@@ -193,15 +194,14 @@ class DecisionLog:
             if waited > timeout:
                 raise errors.TimeoutError(
                     f"exactlyOnce: a transaction in {self.topic}-{partition} has been open for "
-                    f"{waited:.0f} s; 'ottla transactions describe BOOTSTRAP -t {self.topic}' "
-                    "names it"
+                    f"{waited:.0f} s: {held_back_by(self._client, self.topic, partition)}"
                 )
             if waited > _WARN_AFTER and not warned:
                 warned = True
                 log.warning(
-                    "exactlyOnce waits for an open transaction in %s-%d, for up to %.0f s; 'ottla "
-                    "transactions describe BOOTSTRAP -t %s' names it",
-                    *(self.topic, partition, timeout, self.topic),
+                    "exactlyOnce waits for an open transaction in %s-%d, for up to %.0f s: %s",
+                    *(self.topic, partition, timeout),
+                    held_back_by(self._client, self.topic, partition),
                 )
             time.sleep(pause)
             pause = min(2 * pause, 0.5)

@@ -3,10 +3,13 @@
 A topic that was deleted, or whose records were, says nothing of a batch that is visible in part or
 as a whole. Invariant: a query's opening record is durable before its driver's transactional id
 exists, so a log without it is a fresh start only if no coordinator knows that id. Coordinators
-forget an id that is not used for ``transactional.id.expiration.ms``, a week by default.
+forget an id that is not used for ``transactional.id.expiration.ms``, a week by default. Brokers
+before Kafka 3.0 do not say whether they know it, so each first run has a warning there.
 """
 
 from __future__ import annotations
+
+import logging
 
 import ottla
 from ottla.error_code import ErrorCode
@@ -14,6 +17,8 @@ from ottla.errors import BrokerError, KafkaError, StateError
 from ottla.spark.writing.exactly_once.decision import Decision
 from ottla.spark.writing.exactly_once.decision_log import DecisionLog, History
 from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
+
+log = logging.getLogger(__name__)
 
 
 def open_log(admin: ottla.Admin, log_: DecisionLog, write: WriteIdentity) -> Decision | None:
@@ -24,11 +29,21 @@ def open_log(admin: ottla.Admin, log_: DecisionLog, write: WriteIdentity) -> Dec
         TimeoutError: a decision that is being written is not done within a minute.
     """
     history = log_.history(write.query)
-    if not history.is_opened and _is_known(admin, write.driver_transactional_id()):
+    if history.is_opened:
+        return history.last
+    is_known = _is_known(admin, write.driver_transactional_id())
+    if is_known:
         # Another worker may have opened it, and the driver begun, in between.
-        history = known_history(log_, write)
-    if not history.is_opened:
-        log_.open(write.query)
+        return known_history(log_, write).last
+    if is_known is None:
+        log.warning(
+            "exactlyOnce: the topic %s has no decision of %s, so this is taken for its first run: "
+            "brokers before Kafka 3.0 do not say whether it has run before. If it has, the topic "
+            "was deleted or changed: stop the query, or its last batch may be written twice",
+            log_.topic,
+            write.query,
+        )
+    log_.open(write.query)
     return history.last
 
 
@@ -52,14 +67,16 @@ def known_history(log_: DecisionLog, write: WriteIdentity) -> History:
     return history
 
 
-def _is_known(admin: ottla.Admin, transactional_id: str) -> bool:
-    """Whether a coordinator knows an id; False if brokers cannot say."""
+def _is_known(admin: ottla.Admin, transactional_id: str) -> bool | None:
+    """Whether a coordinator knows an id; None if brokers cannot say."""
     try:
         found = admin.describe_transactions([transactional_id], errors="return")[transactional_id]
     except BrokerError as error:
         found = error
     if not isinstance(found, KafkaError):
         return True
-    if found.code in {ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION}:
+    if found.code == ErrorCode.UNSUPPORTED_VERSION:
+        return None
+    if found.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
         return False
     raise found

@@ -9,17 +9,21 @@ use std::sync::Arc;
 
 use ottla_protocol::messages::end_txn::EndTxnRequest;
 use ottla_protocol::{ApiKey, ErrorCode};
+use tokio::time::sleep;
 
 use super::error_class::{ErrorClass, TransactionRequest};
-use super::fencing::{explain, is_ambiguous, with_advice_if_clear};
+use super::fencing::{Standing, explain, is_ambiguous, is_epoch_refusal, with_advice_if_clear};
 use super::init_producer_id::{init_producer_id, with_advice};
-use super::request_attempts::{Attempts, RequestFailure};
+use super::request_attempts::{Attempts, MIN_PAUSE, RequestFailure};
 use super::{TransactionManager, TransactionProtocol, TransactionResult};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::connection::api_versions_request;
 use crate::error::{Error, Result};
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::producer::inner::ProducerInner;
+
+/// How often an end is repeated that a broker refused although the coordinator knows the epoch.
+const MOST_REFUSALS: u32 = 8;
 
 /// Ends the transaction: waits for its records, and for the coordinator.
 pub(super) async fn end(
@@ -126,19 +130,37 @@ async fn end_if_started(
         producer_epoch: producer.epoch,
         committed: result == TransactionResult::Commit,
     };
-    let what = format!("{} of {id}", result.call());
-    let ended = Attempts::new(client, manager, TransactionRequest::End(result), what)
-        .run((CoordinatorKind::Transaction, id), |coordinator| send(coordinator, &request, protocol))
-        .await;
-    let ended = match ended {
-        Err(failure) if request.committed && is_ambiguous(&failure.error, protocol) => {
-            Err(explain(client, manager, producer, failure.error, None).await)
+    let mut refusals = 0;
+    let ended = loop {
+        let what = format!("{} of {id}", result.call());
+        let ended = Attempts::new(client, manager, TransactionRequest::End(result), what)
+            .run((CoordinatorKind::Transaction, id), |coordinator| send(coordinator, &request, protocol))
+            .await;
+        let Err(failure) = ended else { break ended };
+        let is_refused = failure.error.code().is_some_and(is_epoch_refusal);
+        if !is_ambiguous(&failure.error, protocol) || !(request.committed || is_refused) {
+            break Err(failure);
         }
-        ended => ended,
+        let (standing, explained) = explain(client, manager, producer, failure.error.clone(), None).await;
+        refusals += 1;
+        if !(is_refused && refusals <= MOST_REFUSALS && may_still_end(result, standing)) {
+            break Err(if request.committed { explained } else { failure });
+        }
+        sleep(client.backoff(refusals).max(MIN_PAUSE)).await;
     };
     ended
         .or_else(|failure| not_started(manager, result, failure))
         .map_err(|failure| in_doubt(manager, failure))
+}
+
+/// Whether a coordinator that refused the epoch contradicts what the coordinator knows: it was not the coordinator
+/// any more, or not yet. A refusal had no effect, so that the end can be repeated.
+fn may_still_end(result: TransactionResult, standing: Option<Standing>) -> bool {
+    match standing {
+        Some(Standing::Current) => true,
+        Some(Standing::Aborted) => result == TransactionResult::Abort,
+        Some(Standing::Outdated | Standing::Fenced) | None => false,
+    }
 }
 
 async fn send(
@@ -160,6 +182,10 @@ async fn send(
         }
         ErrorCode::None => Ok(None),
         code => {
+            if is_epoch_refusal(code) {
+                // Its successor may know better.
+                coordinator.forget();
+            }
             let error = coordinator.refusal(code).lacking(ApiKey::EndTxn, &request.transactional_id);
             Err(match request.committed {
                 true => with_advice_if_clear(error, code, protocol),

@@ -4,14 +4,17 @@
 //! Invariant: under protocol 2, no call returns an error about the producer's epoch before the transaction's
 //! coordinator has described the transaction. So the first error has the advice that holds for every later
 //! call: abort, or close the producer. Under protocol 1, neither producer can go on, so nothing is asked.
+//!
+//! A broker that was away for a while takes itself for the coordinator until it has caught up, and refuses the
+//! epochs that its successor has assigned. So a coordinator is found anew before it is asked.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_transactions::{DescribeTransactionsRequest, TransactionState};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::error_class::{ErrorClass, TransactionRequest};
 use super::init_producer_id::with_advice;
-use super::request_attempts::{Attempts, RequestFailure};
+use super::request_attempts::{Attempts, MIN_PAUSE, RequestFailure};
 use super::{TransactionManager, TransactionProtocol};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
@@ -21,11 +24,16 @@ use crate::producer::inner::ProducerInner;
 /// The last epoch that a coordinator assigns (`isEpochExhausted` in Kafka's `TransactionMetadata`).
 const LAST_EPOCH: i16 = i16::MAX - 1;
 
+/// How often a broker is asked again that knows less than this producer.
+const MOST_OUTDATED: u32 = 8;
+
 /// What a transaction's coordinator knows about a producer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// The transaction is still open.
-    Open,
+pub(super) enum Standing {
+    /// The coordinator does not know the producer's epoch yet: it is not the coordinator any more.
+    Outdated,
+    /// The epoch is the producer's.
+    Current,
     /// The transaction was aborted, and no other producer has begun anything since: the coordinator takes an
     /// abort for a repeated one, and returns the next epoch.
     Aborted,
@@ -38,7 +46,8 @@ impl Standing {
         let is_aborted = matches!(state.transaction_state.as_str(), "PrepareAbort" | "CompleteAbort");
         match state.producer_epoch.checked_sub(producer.epoch) {
             _ if state.producer_id != producer.id => Self::Fenced,
-            Some(0) => Self::Open,
+            Some(0) => Self::Current,
+            Some(..0) => Self::Outdated,
             Some(1) if is_aborted && state.producer_epoch <= LAST_EPOCH => Self::Aborted,
             _ => Self::Fenced,
         }
@@ -68,8 +77,13 @@ impl TransactionManager {
 /// Whether the error of a record, an offset or a commit leaves open which of the two has happened.
 pub(super) fn is_ambiguous(error: &Error, protocol: TransactionProtocol) -> bool {
     // Kafka returns INVALID_TXN_STATE for the commit of a transaction that it has aborted itself.
-    let codes = [ErrorCode::InvalidProducerEpoch, ErrorCode::ProducerFenced, ErrorCode::InvalidTxnState];
-    protocol == TransactionProtocol::V2 && error.code().is_some_and(|code| codes.contains(&code))
+    let is_ended = error.code() == Some(ErrorCode::InvalidTxnState);
+    protocol == TransactionProtocol::V2 && (is_ended || error.code().is_some_and(is_epoch_refusal))
+}
+
+/// Whether a broker refuses the producer's epoch by this code.
+pub(super) fn is_epoch_refusal(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::InvalidProducerEpoch | ErrorCode::ProducerFenced)
 }
 
 /// Settles the state after a broker has refused the epoch of a batch.
@@ -86,41 +100,38 @@ pub(super) async fn settle(inner: &ProducerInner, manager: &TransactionManager) 
             }
         }
     };
-    let RequestFailure { class, error } = explain(&inner.client, manager, producer, error, None).await;
+    let (_, failure) = explain(&inner.client, manager, producer, error, None).await;
+    let RequestFailure { class, error } = failure;
     manager.request_failed(class, &error);
     // Last: batches wait until they fail.
     manager.shared.lock().refused_epoch = None;
 }
 
-/// Asks the coordinator what an ambiguous error means. The caller holds the request lock.
+/// Asks the coordinator what an ambiguous error means; the standing is unknown if it cannot be asked. The caller
+/// holds the request lock.
 pub(super) async fn explain(
     client: &Client,
     manager: &TransactionManager,
     producer: ProducerIdAndEpoch,
     error: Error,
     deadline: Option<Instant>,
-) -> RequestFailure {
+) -> (Option<Standing>, RequestFailure) {
     let id = manager.transactional_id();
-    let what = format!("describing the transaction of {id}");
-    let attempts = Attempts::new(client, manager, TransactionRequest::Describe, what);
-    let attempts = deadline.into_iter().fold(attempts, Attempts::until);
-    let described =
-        attempts.run((CoordinatorKind::Transaction, id), |coordinator| describe(coordinator, id)).await;
-    let standing = match described {
-        Ok(state) => Standing::of(producer, &state),
+    let standing = match ask(client, manager, producer, deadline).await {
+        Ok(standing) => standing,
         // The transaction is aborted meanwhile, which finds out as well.
         Err(_) if manager.abort_reason().is_some() => {
-            return RequestFailure { class: ErrorClass::Abortable, error };
+            return (None, RequestFailure { class: ErrorClass::Abortable, error });
         }
         Err(failure) => {
             tracing::debug!(target: "ottla.transaction", error = %failure.error, "cannot ask what a refused epoch means");
             let error = with_advice(error, ErrorCode::ProducerFenced).as_kind(Kind::Fenced);
-            return RequestFailure { class: ErrorClass::Fatal, error };
+            return (None, RequestFailure { class: ErrorClass::Fatal, error });
         }
     };
     tracing::debug!(target: "ottla.transaction", ?standing, %error, "the coordinator has said what a refused epoch means");
-    match standing {
-        Standing::Open => RequestFailure { class: ErrorClass::Abortable, error },
+    let failure = match standing {
+        Standing::Current => RequestFailure { class: ErrorClass::Abortable, error },
         Standing::Aborted => {
             let timeout = manager.timeout.as_millis();
             let why = format!(
@@ -128,16 +139,44 @@ pub(super) async fn explain(
             );
             RequestFailure { class: ErrorClass::Abortable, error: error.prefixed(why) }
         }
+        Standing::Outdated => {
+            let error = with_advice(error, ErrorCode::ProducerFenced).as_kind(Kind::Fenced);
+            RequestFailure { class: ErrorClass::Fatal, error }
+        }
         Standing::Fenced => {
             let why = format!(
                 "a newer producer with transactional.id {id:?} has taken over; close this producer, and create another one"
             );
             RequestFailure { class: ErrorClass::Fatal, error: error.prefixed(why).as_kind(Kind::Fenced) }
         }
+    };
+    (Some(standing), failure)
+}
+
+/// Asks until a coordinator knows the producer's epoch, or a later one.
+async fn ask(
+    client: &Client,
+    manager: &TransactionManager,
+    producer: ProducerIdAndEpoch,
+    deadline: Option<Instant>,
+) -> Result<Standing, RequestFailure> {
+    let id = manager.transactional_id();
+    let mut outdated = 0;
+    loop {
+        let what = format!("describing the transaction of {id}");
+        let attempts = Attempts::new(client, manager, TransactionRequest::Describe, what);
+        let attempts = deadline.into_iter().fold(attempts, Attempts::until);
+        let asked = |coordinator| describe(coordinator, id, producer);
+        let standing = attempts.run((CoordinatorKind::Transaction, id), asked).await?;
+        if standing != Standing::Outdated || outdated == MOST_OUTDATED {
+            return Ok(standing);
+        }
+        outdated += 1;
+        sleep(client.backoff(outdated).max(MIN_PAUSE)).await;
     }
 }
 
-async fn describe(coordinator: Coordinator, id: &str) -> Result<TransactionState> {
+async fn describe(coordinator: Coordinator, id: &str, producer: ProducerIdAndEpoch) -> Result<Standing> {
     let version = coordinator.version::<DescribeTransactionsRequest>(i16::MAX)?;
     let request = DescribeTransactionsRequest { transactional_ids: vec![id.to_owned()] };
     let response = coordinator.request(&request, version).await?;
@@ -145,7 +184,13 @@ async fn describe(coordinator: Coordinator, id: &str) -> Result<TransactionState
     let state = response.transaction_states.into_iter().find(|state| state.transactional_id == id);
     let state = state.ok_or_else(|| Error::new(Kind::Protocol, "the response lacks the transactional id"))?;
     match ErrorCode::from(state.error_code) {
-        ErrorCode::None => Ok(state),
+        ErrorCode::None => {
+            let standing = Standing::of(producer, &state);
+            if standing == Standing::Outdated {
+                coordinator.forget();
+            }
+            Ok(standing)
+        }
         code => Err(coordinator.refusal(code)),
     }
 }
@@ -175,8 +220,14 @@ mod tests {
     }
 
     #[test]
+    fn who_does_not_know_the_epoch_yet_is_outdated() {
+        assert_eq!(standing(3, 7, 2, "PrepareCommit"), Standing::Outdated);
+        assert_eq!(standing(3, 7, 0, "CompleteAbort"), Standing::Outdated);
+    }
+
+    #[test]
     fn only_an_aborted_transaction_of_the_next_epoch_can_be_aborted_again() {
-        assert_eq!(standing(3, 7, 3, "Ongoing"), Standing::Open);
+        assert_eq!(standing(3, 7, 3, "Ongoing"), Standing::Current);
         assert_eq!(standing(3, 7, 4, "CompleteAbort"), Standing::Aborted);
         assert_eq!(standing(3, 7, 4, "PrepareAbort"), Standing::Aborted);
         for (epoch, id, now, state) in [
@@ -185,6 +236,7 @@ mod tests {
             (3, 7, 4, "CompleteCommit"),
             (3, 7, 5, "CompleteAbort"),
             (3, 8, 0, "CompleteAbort"),
+            (3, 8, 2, "Ongoing"),
             (LAST_EPOCH, 7, i16::MAX, "CompleteAbort"),
             (i16::MAX, 7, i16::MIN, "Empty"),
         ] {

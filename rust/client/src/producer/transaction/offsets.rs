@@ -78,7 +78,7 @@ pub(super) async fn send_offsets(
         .await;
     match committed {
         Err(failure) if is_ambiguous(&failure.error, protocol) => {
-            Err(explain(client, manager, producer, failure.error, Some(deadline)).await)
+            Err(explain(client, manager, producer, failure.error, Some(deadline)).await.1)
         }
         committed => committed,
     }

@@ -20,7 +20,7 @@ use crate::retry::persistent_failures::Place;
 /// `retry.backoff.ms` would make short transactions many times slower.
 const SOON: Duration = Duration::from_millis(20);
 /// The least wait between attempts, whatever `retry.backoff.ms` is.
-const MIN_PAUSE: Duration = Duration::from_millis(10);
+pub(super) const MIN_PAUSE: Duration = Duration::from_millis(10);
 
 /// A request that failed for good.
 #[derive(Debug)]

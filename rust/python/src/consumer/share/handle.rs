@@ -11,7 +11,7 @@ use ottla_client::consumer::ArrowLayout;
 use ottla_client::consumer::ConvertError;
 use ottla_client::consumer::share::{AcknowledgeType, AcknowledgementResult, ShareConsumer};
 use ottla_client::{Client, Error, Result, TopicPartition};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use pyo3::PyVisit;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -99,13 +99,14 @@ impl ShareConsumerHandle {
         })
     }
 
-    /// Delivers the next record if there is one without waiting, in a poll of its own.
+    /// Delivers the next record if there is one without waiting, in a poll of its own; none before the callback has
+    /// had all results.
     pub(super) fn take_buffered_record(
         &self,
         py: Python<'_>,
         lock: impl FnOnce(&PollLock) -> Result<PollGuard<'_>>,
     ) -> PyResult<Option<Py<Record>>> {
-        if !self.core.has_buffered_records() {
+        if !self.core.has_buffered_records() || self.has_results() {
             return Ok(None);
         }
         let _guard = lock(&self.poll_lock).map_err(|error| errors::raise(py, &error))?;
@@ -136,11 +137,7 @@ impl ShareConsumerHandle {
         let Some(callback) = self.callback.lock().as_ref().map(|callback| callback.clone_ref(py)) else {
             return Ok(None);
         };
-        let result = {
-            let mut results = self.results.lock();
-            results.extend(self.core.take_results());
-            results.pop_front()
-        };
+        let result = self.take_results().pop_front();
         let Some(AcknowledgementResult { partition, offsets, error }) = result else {
             if self.is_closed() {
                 self.set_callback(None);
@@ -154,6 +151,18 @@ impl ShareConsumerHandle {
             None => py.None(),
         };
         Ok(Some((callback, error, offsets.unbind())))
+    }
+
+    /// Whether there is a callback, and a result that it has not had.
+    fn has_results(&self) -> bool {
+        self.callback.lock().is_some() && !self.take_results().is_empty()
+    }
+
+    /// The results that the callback has not had.
+    fn take_results(&self) -> MutexGuard<'_, VecDeque<AcknowledgementResult>> {
+        let mut results = self.results.lock();
+        results.extend(self.core.take_results());
+        results
     }
 
     /// Calls the callback for each result. If it raises, the other results wait for the next call.

@@ -86,6 +86,9 @@ fn poll<T>(
         handle.wait(target, deadline).await
     })?;
     while is_ready {
+        handle.poll_lock.set_activity(Activity::Callback);
+        handle.invoke_callback(py)?;
+        handle.poll_lock.set_activity(Activity::Interruptible);
         let popped = pop(handle)?;
         handle.check_not_closed()?;
         if popped.is_some() {
