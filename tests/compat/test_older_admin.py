@@ -171,12 +171,14 @@ def test_each_call_works_or_names_the_missing_api(row: Row, world: World) -> Non
         return
     with pytest.raises(errors.BrokerError) as raised:
         row.check(world)
-    assert_names_the_missing_api(raised.value, row.needs.api)
+    assert_names_the_missing_api(raised.value, row.needs)
 
 
-def assert_names_the_missing_api(error: errors.KafkaError, api: str) -> None:
-    """Assert that an error names the API, the broker, and the versions that it offers."""
-    message = str(error)
+def assert_names_the_missing_api(error: errors.KafkaError, needs: Needs) -> None:
+    """Assert that an error names the API, its release, the broker, and the versions it offers."""
+    message, api = str(error), needs.api
+    if "no version" in message:
+        assert "Kafka {}.{}".format(*needs.since) in message, message
     assert error.name == "UNSUPPORTED_VERSION", message
     if said := SAYS.get(api):
         assert said in message, message

@@ -142,7 +142,7 @@ def test_each_dry_run_plans_or_names_the_missing_api(row: Row, scene: Scene) -> 
     if row.needs is not None and not row.needs.are_met(release):
         with pytest.raises(errors.BrokerError) as raised:
             row.plan(scene)
-        assert_names_the_missing_api(raised.value, row.needs.api)
+        assert_names_the_missing_api(raised.value, row.needs)
     elif release in row.error:
         with pytest.raises(errors.BrokerError, match=row.error[release]):
             row.plan(scene)

@@ -14,6 +14,7 @@ mod frame_writer;
 mod frames;
 mod handshake;
 mod in_flight;
+mod introduced;
 mod io;
 mod meter;
 mod overdue_responses;

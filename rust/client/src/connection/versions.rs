@@ -3,6 +3,7 @@
 use ottla_protocol::messages::api_versions::ApiVersionsRequest;
 use ottla_protocol::{ApiKey, ErrorCode, Request};
 
+use super::introduced::introduced_in;
 use crate::error::{Error, Kind, Result};
 
 /// The versions of an API that a broker supports.
@@ -51,8 +52,12 @@ pub(super) fn negotiate<R: Request>(
             Some(range) => format!("versions {} to {}", range.min, range.max),
             None => "no version".to_owned(),
         };
-        let message =
-            format!("the broker supports {broker} of {}, this client {low} to {high}", R::API.name());
+        let needed = match range {
+            Some(_) => String::new(),
+            None => introduced_in(R::API).map(|release| format!("; it needs Kafka {release}")).unwrap_or_default(),
+        };
+        let api = R::API.name();
+        let message = format!("the broker supports {broker} of {api}, this client {low} to {high}{needed}");
         Error::with_code(ErrorCode::UnsupportedVersion, message).address(address)
     })
 }

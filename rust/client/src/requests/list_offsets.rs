@@ -164,7 +164,13 @@ impl Client {
 
 fn unsupported(spec: OffsetSpec, version: i16) -> Error {
     let (name, needed) = (spec.name().unwrap_or("a time"), spec.wire_timestamp().1);
-    let release = if spec == OffsetSpec::MaxTimestamp { " (Kafka 3.0)" } else { "" };
+    let release = match spec {
+        OffsetSpec::MaxTimestamp => " (Kafka 3.0)",
+        OffsetSpec::EarliestLocal => " (Kafka 3.5)",
+        OffsetSpec::LatestTiered => " (Kafka 3.9)",
+        OffsetSpec::EarliestPendingUpload => " (Kafka 4.2)",
+        OffsetSpec::Earliest | OffsetSpec::Latest | OffsetSpec::Timestamp(_) => "",
+    };
     let message = format!(
         "the broker supports ListOffsets up to version {version}; {name} needs version {needed}{release}"
     );
