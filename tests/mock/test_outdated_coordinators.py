@@ -35,6 +35,23 @@ def test_a_commit_goes_on_when_the_coordinator_knows_the_epoch(
     assert values(mock_cluster, topic) == [b"a"]
 
 
+@pytest.mark.parametrize("call", ["commit_transaction", "abort_transaction"])
+def test_an_end_whose_response_was_lost_is_confirmed(
+    mock_cluster: MockCluster, topic: str, producer: ottla.Producer, call: str
+) -> None:
+    with producer:
+        producer.begin_transaction()
+        producer.send(topic, b"a").result(timeout=10)
+        lost = mock_cluster.inject(Fault.disconnect("after"), api="EndTxn", times=1)
+        refused = mock_cluster.inject(Fault.error("PRODUCER_FENCED"), api="EndTxn", times=1)
+        getattr(producer, call)()
+        assert [mock_cluster.fault_hits(each) for each in (lost, refused)] == [1, 1]
+        with producer.transaction():
+            producer.send(topic, b"b")
+    ended = [b"a"] if call == "commit_transaction" else []
+    assert values(mock_cluster, topic) == [*ended, b"b"]
+
+
 @pytest.mark.parametrize("code", ["PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"])
 def test_an_abort_goes_on_when_the_coordinator_knows_the_epoch(
     mock_cluster: MockCluster, topic: str, producer: ottla.Producer, code: str

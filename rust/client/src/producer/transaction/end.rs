@@ -159,6 +159,8 @@ fn may_still_end(result: TransactionResult, standing: Option<Standing>) -> bool 
     match standing {
         Some(Standing::Current) => true,
         Some(Standing::Aborted) => result == TransactionResult::Abort,
+        // A response was lost, and the coordinator confirms the commit when it is repeated.
+        Some(Standing::Committed) => result == TransactionResult::Commit,
         Some(Standing::Outdated | Standing::Fenced) | None => false,
     }
 }

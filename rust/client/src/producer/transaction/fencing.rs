@@ -37,18 +37,29 @@ pub(super) enum Standing {
     /// The transaction was aborted, and no other producer has begun anything since: the coordinator takes an
     /// abort for a repeated one, and returns the next epoch.
     Aborted,
+    /// The transaction was committed, and nothing has begun since: the coordinator takes a commit for a repeated
+    /// one, and returns the next epoch.
+    Committed,
     /// Another producer has a later epoch.
     Fenced,
 }
 
 impl Standing {
     fn of(producer: ProducerIdAndEpoch, state: &TransactionState) -> Self {
-        let is_aborted = matches!(state.transaction_state.as_str(), "PrepareAbort" | "CompleteAbort");
         match state.producer_epoch.checked_sub(producer.epoch) {
             _ if state.producer_id != producer.id => Self::Fenced,
             Some(0) => Self::Current,
             Some(..0) => Self::Outdated,
-            Some(1) if is_aborted && state.producer_epoch <= LAST_EPOCH => Self::Aborted,
+            Some(1) if state.producer_epoch <= LAST_EPOCH => Self::of_ended(&state.transaction_state),
+            _ => Self::Fenced,
+        }
+    }
+
+    /// The standing in the state that has the next epoch.
+    fn of_ended(state: &str) -> Self {
+        match state {
+            "PrepareAbort" | "CompleteAbort" => Self::Aborted,
+            "PrepareCommit" | "CompleteCommit" => Self::Committed,
             _ => Self::Fenced,
         }
     }
@@ -143,7 +154,7 @@ pub(super) async fn explain(
             let error = with_advice(error, ErrorCode::ProducerFenced).as_kind(Kind::Fenced);
             RequestFailure { class: ErrorClass::Fatal, error }
         }
-        Standing::Fenced => {
+        Standing::Committed | Standing::Fenced => {
             let why = format!(
                 "a newer producer with transactional.id {id:?} has taken over; close this producer, and create another one"
             );
@@ -226,14 +237,16 @@ mod tests {
     }
 
     #[test]
-    fn only_an_aborted_transaction_of_the_next_epoch_can_be_aborted_again() {
+    fn only_an_ended_transaction_of_the_next_epoch_can_be_ended_again() {
         assert_eq!(standing(3, 7, 3, "Ongoing"), Standing::Current);
         assert_eq!(standing(3, 7, 4, "CompleteAbort"), Standing::Aborted);
         assert_eq!(standing(3, 7, 4, "PrepareAbort"), Standing::Aborted);
+        assert_eq!(standing(3, 7, 4, "PrepareCommit"), Standing::Committed);
+        assert_eq!(standing(3, 7, 4, "CompleteCommit"), Standing::Committed);
         for (epoch, id, now, state) in [
             (3, 7, 4, "Empty"),
             (3, 7, 4, "Ongoing"),
-            (3, 7, 4, "CompleteCommit"),
+            (3, 7, 5, "CompleteCommit"),
             (3, 7, 5, "CompleteAbort"),
             (3, 8, 0, "CompleteAbort"),
             (3, 8, 2, "Ongoing"),
