@@ -28,7 +28,10 @@ MUTATIONS = [
     Mutation(
         "any-later-epoch-counts-as-an-abort-after-the-timeout",
         f"{_PRODUCER}/transaction/fencing.rs",
-        "Some(1) if is_aborted && state.producer_epoch <= LAST_EPOCH => Self::Aborted,",
+        (
+            "Some(1) if state.producer_epoch <= LAST_EPOCH"
+            " => Self::of_ended(&state.transaction_state),"
+        ),
         "Some(1..) => Self::Aborted,",
     ),
     Mutation(
