@@ -21,8 +21,9 @@ UNKNOWN_PRODUCER = 4711
 
 @pytest.fixture
 def query(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> Query:
-    # Long enough for the warning before the error.
-    monkeypatch.setattr(decision_log, "_STABLE_TIMEOUT", 3.0)
+    # The warning comes before the error.
+    monkeypatch.setattr(decision_log, "_WARN_AFTER", 0.05)
+    monkeypatch.setattr(decision_log, "_STABLE_TIMEOUT", 0.2)
     return Query(brokers, monkeypatch)
 
 

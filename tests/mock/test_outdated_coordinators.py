@@ -18,7 +18,14 @@ def values(cluster: MockCluster, topic: str) -> list[bytes]:
 @pytest.fixture
 def producer(mock_cluster: MockCluster) -> ottla.Producer:
     mock_cluster.set_transaction_version(2)
-    producer = ottla.Producer(mock_cluster.bootstrap, transactional_id="billing", linger_ms=0)
+    producer = ottla.Producer(
+        mock_cluster.bootstrap,
+        transactional_id="billing",
+        linger_ms=0,
+        # The refusals that are repeated take little time.
+        retry_backoff_ms=10,
+        retry_backoff_max_ms=20,
+    )
     producer.init_transactions()
     return producer
 

@@ -277,9 +277,8 @@ def test_arguments_that_contradict_each_other(registry: Registry) -> None:
         Avro(convert=False)
 
 
-@pytest.mark.parametrize("settings", [{"convert": False}, {"schema": '"long"'}])
 def test_a_poll_with_more_schemas_than_are_kept(
-    mock_cluster: MockCluster, mock_registry: MockRegistry, settings: dict[str, Any]
+    mock_cluster: MockCluster, mock_registry: MockRegistry
 ) -> None:
     count = 1100
     mock_registry.set_compatibility("NONE")
@@ -290,14 +289,19 @@ def test_a_poll_with_more_schemas_than_are_kept(
         values.append(b"\0" + found.to_bytes(4, "big") + b"\x0e")
     mock_cluster.create_topic("many", partitions=1)
     mock_cluster.append("many", 0, values)
-    value = Avro(Registry(mock_registry.url), **settings)
-    with ottla.Consumer(
-        mock_cluster.bootstrap, value_deserializer=value, max_poll_records=count
-    ) as consumer:
-        consumer.assign([("many", 0)])
-        consumer.seek("many", 0, 0)
-        found_values: list[Any] = []
-        while len(found_values) < count:
-            found_values += [record.value for record in consumer.poll(timeout=30)]
-    expected = 7 if "schema" in settings else TypedValue(None, 7)
-    assert found_values == [expected] * count
+    # Both read what was registered once, which takes most of the time.
+    ways: list[tuple[dict[str, Any], object]] = [
+        ({"convert": False}, TypedValue(None, 7)),
+        ({"schema": '"long"'}, 7),
+    ]
+    for settings, expected in ways:
+        value = Avro(Registry(mock_registry.url), **settings)
+        with ottla.Consumer(
+            mock_cluster.bootstrap, value_deserializer=value, max_poll_records=count
+        ) as consumer:
+            consumer.assign([("many", 0)])
+            consumer.seek("many", 0, 0)
+            found_values: list[Any] = []
+            while len(found_values) < count:
+                found_values += [record.value for record in consumer.poll(timeout=30)]
+        assert found_values == [expected] * count
