@@ -123,8 +123,9 @@ build: $(OPTIMISED) ## the extension as users get it, into .venv
 oracle: .venv/build.stamp ## reference data from Kafka's Java classes and others, for Rust's tests
 	@tools/oracle.sh
 
-jars: ## real brokers and Spark's own connector
+jars: .venv/build.stamp ## real brokers and Spark's own connector
 	@tools/jars.sh brokers spark kafka-2.8
+	@$(PY) -m tests.support.class_archive
 
 older-jars:
 	@tools/jars.sh kafka-4.3 kafka-3.9

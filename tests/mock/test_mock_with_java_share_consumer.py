@@ -9,7 +9,7 @@ import pytest
 import ottla
 from ottla.admin import ConfigResource
 from ottla.testing import MockCluster
-from tests.support.jars import jar_directory, java
+from tests.support.jars import class_path, java
 
 TOOL = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
 PATIENCE = 120
@@ -25,7 +25,8 @@ def test_javas_share_consumer_reads_each_record_once(mock_cluster: MockCluster) 
         admin.alter_configs({ConfigResource("group", "g"): {"share.auto.offset.reset": "earliest"}})
         command = [
             *(java(), "-Xmx128m", "-XX:TieredStopAtLevel=1"),
-            *("-cp", f"{jar_directory('brokers')}/*", TOOL),
+            *class_path("brokers"),
+            TOOL,
             *("--bootstrap-server", mock_cluster.bootstrap, "--topic", "t", "--group", "g"),
             *("--max-messages", "20", "--timeout-ms", str(PATIENCE * 1000)),
         ]

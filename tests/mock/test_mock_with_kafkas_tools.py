@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from ottla.testing import MockCluster, Reassignment
-from tests.support.jars import REPOSITORY, jar_directory, java
+from tests.support.jars import REPOSITORY, class_path, java
 
 pytestmark = [pytest.mark.deep, pytest.mark.timeout(900)]
 
@@ -46,7 +46,9 @@ def run_java(main: str, *arguments: str) -> str:
     command = [
         *(java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", f"-Dlog4j2.configurationFile={log4j}"),
         *("-Dottla.log.target=SYSTEM_ERR", "-Dottla.log.level=error"),
-        *("-cp", f"{jar_directory('brokers')}/*", main, *arguments),
+        *class_path("brokers"),
+        main,
+        *arguments,
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, f"{command!r}\n{done.stdout}{done.stderr}"

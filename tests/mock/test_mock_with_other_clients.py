@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from ottla.testing import Group, MockCluster
-from tests.support.jars import REPOSITORY, jar_directory, java
+from tests.support.jars import REPOSITORY, class_path, java
 from tests.support.kafka_admin import wait_until
 
 PARTITIONS = 6
@@ -34,7 +34,8 @@ class JavaConsumer:
         command = [
             *(java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", f"-Dlog4j2.configurationFile={log4j}"),
             *("-Dottla.log.target=SYSTEM_ERR", "-Dottla.log.level=error"),
-            *("-cp", f"{jar_directory('brokers')}/*", "org.apache.kafka.tools.VerifiableConsumer"),
+            *class_path("brokers"),
+            "org.apache.kafka.tools.VerifiableConsumer",
             *("--bootstrap-server", cluster.bootstrap, "--topic", "t", "--group-id", "g"),
             *("--reset-policy", "earliest", "--group-protocol", protocol),
         ]

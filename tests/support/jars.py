@@ -57,6 +57,23 @@ def java() -> str:
     return found
 
 
+def class_archive(name: str) -> Path:
+    """Return the archive of a directory's classes; tests/support/class_archive.py writes it."""
+    return jar_directory(name).with_name(f"{name}.jsa")
+
+
+def class_path(name: str, *directories: Path) -> list[str]:
+    """Return the options of a JVM that loads classes from a directory of jars and from others.
+
+    It uses the archive of the classes, if there is one that fits, and says nothing if it does not.
+    """
+    classes = ":".join([f"{jar_directory(name)}/*", *map(str, directories)])
+    archive = class_archive(name)
+    # The JVM writes its warnings about archives to standard output, which tests parse.
+    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds*=off"] if archive.is_file() else []
+    return [*shared, "-cp", classes]
+
+
 def compile_java(name: str, directory: Path) -> None:
     """Compile a class of this folder that brokers load, with Kafka's classes, into a directory."""
     compiler = Path(java()).with_name("javac")
@@ -70,4 +87,4 @@ def java_source(name: str) -> list[str]:
     # By default, Log4j prints errors to standard output, which is parsed.
     quiet = ["-Dorg.apache.logging.log4j.level=OFF", "-Xmx256m", "-XX:TieredStopAtLevel=1"]
     source = REPOSITORY / "tests" / "support" / name
-    return [java(), *quiet, "-cp", f"{jar_directory('brokers')}/*", str(source)]
+    return [java(), *quiet, *class_path("brokers"), str(source)]

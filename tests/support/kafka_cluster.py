@@ -27,7 +27,7 @@ from confluent_kafka import KafkaException
 
 from ottla.testing import Gateway
 from tests.support import kafka_properties, kafka_releases
-from tests.support.jars import REPOSITORY, jar_directory, java
+from tests.support.jars import REPOSITORY, class_path, java
 from tests.support.kafka_admin import ClusterTimeoutError, KafkaAdmin, wait_until
 from tests.support.kafka_node import KafkaNode
 from tests.support.kafka_releases import LOG4J_1_RELEASES, ZOOKEEPER_RELEASES, main_class, selected
@@ -69,7 +69,7 @@ class KafkaCluster(KafkaAdmin):
         classes: Sequence[Path] = (),
     ) -> None:
         self.release = release = release or selected()
-        self._classpath = ":".join([f"{jar_directory(release)}/*", *map(str, classes)])
+        self._class_path = class_path(release, *classes)
         self._start_timeout = start_timeout
         self._gateway: Gateway | None = None
         self.directory = Path(tempfile.mkdtemp(prefix="ottla-kafka-"))
@@ -284,7 +284,7 @@ class KafkaCluster(KafkaAdmin):
         logging = f"-Dlog4j2.configurationFile={_SUPPORT / 'log4j2.properties'}"
         if self.release in LOG4J_1_RELEASES:
             logging = f"-Dlog4j.configuration=file:{_SUPPORT / 'log4j.properties'}"
-        return [logging, "-cp", self._classpath]
+        return [logging, *self._class_path]
 
     def _live_addresses(self) -> list[str]:
         return [node.address for node in self.nodes.values() if node.pid is not None]

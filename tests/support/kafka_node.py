@@ -38,6 +38,8 @@ class KafkaNode:
     port: int
     properties: dict[str, str]
     jvm: list[str] = field(default_factory=list)
+    # More options, of the server alone: `jvm` is also for the command that formats its storage.
+    server_jvm: Sequence[str] = ()
     host: str = "127.0.0.1"
     # A command prefix that runs the process on another host: `ip netns exec NAME`.
     exec_prefix: Sequence[str] = ()
@@ -77,7 +79,7 @@ class KafkaNode:
             format_storage = [java(), *self.jvm, "kafka.tools.StorageTool", "format"]
             format_storage += ["--ignore-formatted", "-t", self.cluster_id, "-c", str(config)]
             format_storage += self.format_arguments
-        serve = [*self.jvm, self.main, str(config)]
+        serve = [*self.jvm, *self.server_jvm, self.main, str(config)]
         script = _START_SCRIPT.replace("{format_storage}", shlex.join(format_storage))
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
