@@ -84,3 +84,38 @@ def test_a_bash_that_is_too_old_is_named(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "bash 5.1 or newer, found 3.2.57: " in done.stderr
+
+
+def test_each_missing_prerequisite_is_named(tmp_path: Path) -> None:
+    """On a machine with the usual commands, and nothing that the README asks for."""
+    tools = ("bash", "awk", "cut", "df", "du", "env", "head", "sed", "sort", "tail")
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    for tool in tools:
+        found = shutil.which(tool)
+        assert found is not None, tool
+        (directory / tool).symlink_to(found)
+    done = subprocess.run(
+        [directory / "bash", REPOSITORY / "tools" / "prerequisites.sh", "test"],
+        env={"PATH": str(directory)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    for name, remedy in {
+        "Python 3.10 or newer": "https://www.python.org/downloads/",
+        "Rust 1.89 or newer": "https://rustup.rs",
+        "a C compiler": "apt install build-essential",
+        "Java 17 or newer": "https://adoptium.net",
+        "Maven": "https://maven.apache.org",
+    }.items():
+        [line] = [each for each in done.stderr.splitlines() if each.startswith(f"  - {name}")]
+        assert remedy in line
+
+
+def test_ci_runs_what_the_readme_names() -> None:
+    script = (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
+    assert script.splitlines()[-1] == "exec make test"
+    workflow = (REPOSITORY / ".github" / "workflows" / "gate.yml").read_text(encoding="utf-8")
+    assert "run: make test\n" in workflow

@@ -67,6 +67,18 @@ def test_the_first_table_of_the_benchmarks_is_that_of_its_sections() -> None:
     assert differences(prose("benchmarks/index.md"), statements) == []
 
 
+def test_the_benchmarks_have_what_the_readme_names() -> None:
+    text = (REPOSITORY / "docs" / "benchmarks" / "index.md").read_text(encoding="utf-8")
+    for words in ("1000 B", "lz4", "Latency", "asyncio", "ottla is slower", "`python -m benches"):
+        assert words in text, words
+
+
+def test_contributing_explains_the_tests() -> None:
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for words in ("`make test`", "`make deep`", "## The gate", "## Time in tests"):
+        assert words in text, words
+
+
 def test_the_versions_of_python() -> None:
     project = (REPOSITORY / "pyproject.toml").read_text()
     versions = re.findall(r'Python :: (3\.\d+)"', project)
