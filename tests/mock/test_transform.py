@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
@@ -213,3 +214,41 @@ def test_the_outcome_of_a_commit_is_not_awaited_without_limit(mock_cluster: Mock
     summary = run(mock_cluster, 5)
     assert numbers(mock_cluster, "target") == list(range(5))
     assert summary.records == 5
+
+
+async def coroutine(_: Any) -> None:
+    """A function that has to be awaited."""
+
+
+def generator(_: Any) -> Any:
+    """A function whose code does not run when it is called."""
+    yield
+
+
+def test_a_function_that_does_not_run_is_refused_at_once() -> None:
+    """Nothing is connected to first, and no record counts as transformed."""
+    where = "a", "b", "no-such-host:1", CONFIG
+    text = "function is a coroutine function, which transform does not await: use transform_async"
+    with pytest.raises(errors.ArgumentTypeError, match=text):
+        ottla.transform(functools.partial(coroutine), *where)
+    with pytest.raises(errors.ArgumentTypeError, match="function is a generator function"):
+        ottla.transform(generator, *where)
+    with pytest.raises(errors.ArgumentTypeError, match="function is a generator function"):
+        loops.run(ottla.transform_async(generator, *where))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("arrow", [False, True])
+def test_what_a_function_returns_without_having_run_is_an_error(
+    mock_cluster: MockCluster, arrow: bool
+) -> None:
+    fill(mock_cluster, 1)
+    where = "source", "target", mock_cluster.bootstrap, CONFIG
+    with pytest.raises(errors.ConfigError, match="the function returned a coroutine"):
+        ottla.transform(lambda each: coroutine(each), *where, arrow=arrow)
+    with pytest.raises(errors.ConfigError, match="the function returned a generator"):
+        loops.run(ottla.transform_async(lambda each: generator(each), *where, arrow=arrow))
+    assert numbers(mock_cluster, "target") == []
+    with ottla.Admin(mock_cluster.bootstrap) as admin:
+        committed = admin.list_group_offsets(["billing"])["billing"]
+    assert not any(each.offset for each in committed.values())

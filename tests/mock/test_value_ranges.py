@@ -13,7 +13,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.console import serve
-from ottla.schema import Avro, Json
+from ottla.schema import Avro, Json, Protobuf
 from ottla.testing import MockCluster, MockRegistry
 from tests.support.command import ottla_here
 from tests.support.consumers import KINDS, TIMEOUT
@@ -349,3 +349,13 @@ def test_a_bool_is_no_number(
     with ottla.Admin(mock_cluster.bootstrap) as admin, pytest.raises(errors.ConfigError):
         admin.list_offsets({(single, 0): wrong})
     assert client.list_offsets({(single, 0): "latest"})[single, 0].offset == 0
+
+
+@pytest.mark.parametrize("column_format", [Avro, Json, Protobuf])
+@pytest.mark.parametrize("number", [-1, 2**32, 2**63, -(2**70)])
+def test_a_number_that_is_no_id_of_a_schema_is_a_typed_error(
+    column_format: Any, number: int
+) -> None:
+    message = rf"schema is {number}, which is out of range: expected the id of a schema"
+    with pytest.raises(errors.ConfigError, match=message):
+        column_format(schema=number)

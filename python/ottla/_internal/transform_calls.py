@@ -22,9 +22,8 @@ from ottla._internal.group_settings import (
     transaction_id,
 )
 from ottla._internal.required_arguments import flag, topics_to_read
-from ottla._internal.required_arguments import function as function_argument
 from ottla._internal.steps import await_all, call_all
-from ottla._internal.transform_steps import StopFlag, Transformation, TransformSummary
+from ottla._internal.transform_steps import FUNCTION, StopFlag, Transformation, TransformSummary
 from ottla.errors import ArgumentTypeError, ConfigError
 
 if TYPE_CHECKING:
@@ -54,13 +53,15 @@ def _check(
     output: str,
     stop: object,
     arrow: bool,
+    *,
+    awaits: bool,
 ) -> list[str]:
     """Check the arguments of both calls; return the topics to read.
 
     Raises:
         ConfigError: an argument is of another type, or there is no topic.
     """
-    function_argument("function", function)
+    FUNCTION.check(function, awaits=awaits)
     text("output", output)
     flag("arrow", arrow)
     if stop is not None and not callable(getattr(stop, "is_set", None)):
@@ -146,7 +147,7 @@ def transform(
             call continues where it ended.
         TransactionAbortableError: a transaction has failed ten times in a row.
     """
-    read = _check(function, topics, output, stop, arrow)
+    read = _check(function, topics, output, stop, arrow, awaits=False)
     of_consumer, of_producer = _configs(config, kwargs)
     deserializers, serializers = _conversions(
         arrow,
@@ -215,7 +216,7 @@ async def transform_async(
     Raises:
         KafkaError: as for ``transform``.
     """
-    read = _check(function, topics, output, stop, arrow)
+    read = _check(function, topics, output, stop, arrow, awaits=True)
     of_consumer, of_producer = _configs(config, kwargs)
     deserializers, serializers = _conversions(
         arrow,

@@ -17,8 +17,11 @@ from typing import Any, Protocol
 from ottla import errors
 from ottla._internal.arguments import integer
 from ottla._internal.steps import Steps, abort, commit, commit_starts
+from ottla._internal.user_functions import UserFunction
 
-__all__ = ["StopFlag", "TransformSummary", "Transformation"]
+__all__ = ["FUNCTION", "StopFlag", "TransformSummary", "Transformation"]
+
+FUNCTION = UserFunction("function", "transform", "transform_async")
 
 _logger = logging.getLogger("ottla.transform")
 
@@ -132,6 +135,7 @@ class Transformation:
         sent = 0
         for record in records:
             returned = yield partial(self._function, record)
+            FUNCTION.check_returned(returned)
             for output in _outputs(returned):
                 self._producer.send(self._output, **output)
                 sent += 1
@@ -139,6 +143,7 @@ class Transformation:
 
     def _batch(self, batch: Any) -> Steps:
         returned = yield partial(self._function, batch)
+        FUNCTION.check_returned(returned)
         if returned is not None:
             yield partial(self._producer.send_batch, self._output, returned)
         return batch.num_rows, int(returned is not None)

@@ -15,13 +15,15 @@ from typing import Any
 from ottla import errors
 from ottla._core import Record
 from ottla._internal.steps import Steps
+from ottla._internal.user_functions import UserFunction
 from ottla.processing.failed_records import FailedRecords
-from ottla.processing.handler_checks import check_returned
 from ottla.processing.held_records import Item
 from ottla.processing.letter_headers import own_headers
 from ottla.processing.processing_metrics import Counts
 
-__all__ = ["HandlerCalls", "Outcome"]
+__all__ = ["HANDLER", "HandlerCalls", "Outcome"]
+
+HANDLER = UserFunction("handler", "Processor", "AsyncProcessor")
 
 
 @dataclass
@@ -86,7 +88,7 @@ class HandlerCalls:
         began = time.monotonic()
         try:
             returned = yield partial(self._handler, records if self._is_batch else records[0])
-            check_returned(returned)
+            HANDLER.check_returned(returned)
         except FailedRecords as error:
             for index, failure in error.failures.items():
                 if not (self._is_batch and 0 <= index < len(records)):

@@ -20,7 +20,7 @@ from ottla._internal.group_settings import (
 from ottla._internal.required_arguments import flag, function, required, topics_to_read
 from ottla.errors import ConfigError, StateError
 from ottla.processing.engine import Engine
-from ottla.processing.handler_checks import check_handler
+from ottla.processing.handler_calls import HANDLER
 from ottla.processing.observing import ProcessorChain
 from ottla.processing.processing_metrics import NOTHING
 from ottla.processing.retry_policy import RetryPolicy, actions
@@ -68,7 +68,7 @@ class ProcessorBase:
         interceptors: Iterable[ProcessorInterceptor] = (),
         **kwargs: Any,
     ) -> None:
-        check_handler(handler, awaits=self._awaits)
+        HANDLER.check(handler, awaits=self._awaits)
         batch, keep_order = flag("batch", batch), flag("keep_order", keep_order)
         exactly_once = flag("exactly_once", exactly_once)
         if batch and keep_order:

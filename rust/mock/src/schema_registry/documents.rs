@@ -31,12 +31,9 @@ pub(super) fn schema_of(bytes: &Bytes) -> Result<SchemaDocument, RegistryFailure
         let version = item.get("version").and_then(Value::as_i64).and_then(|it| i32::try_from(it).ok());
         Some(RegistryReference { name: field("name")?, subject: field("subject")?, version: version? })
     });
-    Ok(SchemaDocument {
-        schema_type: schema_type.to_owned(),
-        text: text.to_owned(),
-        references: references.collect::<Option<_>>().ok_or_else(invalid)?,
-        contract: Contract::of(&document)?,
-    })
+    let references = references.collect::<Option<_>>().ok_or_else(invalid)?;
+    let contract = Contract::of(&document)?;
+    Ok(SchemaDocument::new(schema_type.to_owned(), text.to_owned(), references, contract))
 }
 
 /// The id and the version in the body of a registration.

@@ -168,12 +168,9 @@ impl MockRegistry {
         text: &str,
         references: &[RegistryReference],
     ) -> Result<StoredSchema, RegistryFailure> {
-        let document = SchemaDocument {
-            schema_type: schema_type.to_owned(),
-            text: text.to_owned(),
-            references: references.to_vec(),
-            contract: Contract::default(),
-        };
+        let references = references.to_vec();
+        let document =
+            SchemaDocument::new(schema_type.to_owned(), text.to_owned(), references, Contract::default());
         self.shared.state.lock().register(subject, document, Import::default())
     }
 

@@ -4,7 +4,7 @@
 //! clients choose in the mode `IMPORT`; the same schema has one GUID.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
@@ -30,18 +30,30 @@ pub(super) struct SchemaDocument {
     pub(super) text: String,
     pub(super) references: Vec<RegistryReference>,
     pub(super) contract: Contract,
+    /// The text, once it was compared with another one; `None` inside if it is not JSON. A new schema is compared
+    /// with all of its subject.
+    json: OnceLock<Option<Value>>,
 }
 
 impl SchemaDocument {
+    pub(super) fn new(
+        schema_type: String,
+        text: String,
+        references: Vec<RegistryReference>,
+        contract: Contract,
+    ) -> Self {
+        Self { schema_type, text, references, contract, json: OnceLock::new() }
+    }
+
+    fn json(&self) -> Option<&Value> {
+        self.json.get_or_init(|| serde_json::from_str(&self.text).ok()).as_ref()
+    }
+
     /// Whether a request with `self` is about the schema `other`. In JSON, white space does not count.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
         let is_same_text = || match self.schema_type.as_str() {
             "PROTOBUF" => self.text == other.text,
-            _ => {
-                self.text == other.text
-                    || parse(&self.text).is_some_and(|one| Some(one) == parse(&other.text))
-            }
+            _ => self.text == other.text || self.json().is_some_and(|one| Some(one) == other.json()),
         };
         self.schema_type == other.schema_type
             && self.references == other.references
@@ -72,7 +84,7 @@ impl SchemaDocument {
 
     /// A GUID that depends on the schema alone, as Confluent's.
     fn guid(&self) -> String {
-        let Self { schema_type, text, references, contract } = self;
+        let Self { schema_type, text, references, contract, .. } = self;
         let mut identity = format!("{schema_type}\n{references:?}\n{text}");
         if *contract != Contract::default() {
             identity.push_str(&format!("{contract:?}"));

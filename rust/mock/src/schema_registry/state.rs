@@ -43,7 +43,7 @@ pub struct StoredSchema {
 impl StoredSchema {
     pub(super) fn document(&self) -> SchemaDocument {
         let Self { schema_type, text, references, contract, .. } = self.clone();
-        SchemaDocument { schema_type, text, references, contract }
+        SchemaDocument::new(schema_type, text, references, contract)
     }
 }
 
@@ -275,7 +275,7 @@ impl RegistryState {
 }
 
 fn stored(subject: &str, Version { number, global_id, schema, .. }: &Version) -> StoredSchema {
-    let SchemaDocument { schema_type, text, references, contract } = &schema.document;
+    let SchemaDocument { schema_type, text, references, contract, .. } = &schema.document;
     StoredSchema {
         subject: subject.to_owned(),
         version: *number,

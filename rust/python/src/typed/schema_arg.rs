@@ -10,12 +10,11 @@ use ottla_client::schema_registry::{NewSchema, rules_of};
 use ottla_client::typed::ReaderSchemaSource;
 use ottla_client::{Error, Kind};
 use ottla_schema::{RegisteredSchema, SchemaError, SchemaId, SchemaType};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::convert::errors;
-use crate::convert::number;
+use crate::convert::number::{self, Number};
 use crate::schema_registry::schema::Schema;
 
 /// The most files that a class of Protobuf depends on.
@@ -65,25 +64,18 @@ pub(super) fn reader(
         }
         SchemaType::Avro | SchemaType::Json => {}
     }
-    let id = match number::is_bool(schema)? {
-        true => Err(PyTypeError::new_err("a bool is no id")),
-        false => schema.extract(),
-    };
-    match id {
-        Ok(id) => Ok((ReaderSchemaSource::Id(SchemaId::Id(id)), message)),
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
-            let also = match schema_type {
-                SchemaType::Avro => "",
-                SchemaType::Protobuf => ", a serialized FileDescriptorSet, a generated class",
-                SchemaType::Json => ", an Arrow type",
-            };
-            let ty = schema.get_type().name()?;
-            let message =
-                format!("schema is of type {ty}: expected the text of a schema, a Schema{also}, or its id");
-            Err(errors::argument_type(py, message))
-        }
-        Err(error) => Err(error),
+    if number::is_index(schema)? {
+        let id = u32::of(schema, "schema", "the id of a schema, such as 1")?;
+        return Ok((ReaderSchemaSource::Id(SchemaId::Id(id)), message));
     }
+    let also = match schema_type {
+        SchemaType::Avro => "",
+        SchemaType::Protobuf => ", a serialized FileDescriptorSet, a generated class",
+        SchemaType::Json => ", an Arrow type",
+    };
+    let ty = schema.get_type().name()?;
+    let message = format!("schema is of type {ty}: expected the text of a schema, a Schema{also}, or its id");
+    Err(errors::argument_type(py, message))
 }
 
 /// A schema that may refer to others in the registry.
