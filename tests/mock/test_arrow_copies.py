@@ -60,8 +60,9 @@ def test_duckdb_reads_more_than_its_own_memory(mock_cluster: MockCluster) -> Non
     for _ in range(RECORDS):
         mock_cluster.append("orders", 0, [VALUE])
     table = pa.table(ottla.scan("orders", mock_cluster.bootstrap, columns=["value"]))
-    limits = {"memory_limit": "16MB", "temp_directory": "", "threads": 1}
-    with duckdb.connect(config=limits) as connection:
+    with duckdb.connect(
+        config={"memory_limit": "16MB", "temp_directory": "", "threads": 1}
+    ) as connection:
         relation = connection.from_arrow(table)
         assert relation.aggregate("sum(octet_length(value))").fetchall() == [
             (RECORDS * len(VALUE),)

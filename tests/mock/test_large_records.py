@@ -20,6 +20,7 @@ from tests.support.console import request
 # Above one piece; with quotes, control characters, and characters of two and four bytes across the
 # ends of pieces.
 LARGE = ('x"\\\n\x00é𝄞,' * 200_000).encode()
+NUL = "\N{SYMBOL FOR NULL}"
 NO_TEXT = LARGE + b"\xff\xfe"
 
 
@@ -70,8 +71,10 @@ def test_large_records_are_shown_and_saved(console: Console, large: str) -> None
     assert [json.loads(line)["offset"] for line in lines] == [0, 1, 2]
     assert json.loads(lines[2])["value"] == NO_TEXT.decode(errors="replace")
     csv.field_size_limit(1 << 30)
-    text = request(console, f"{path}csv").body.decode()
-    rows = list(csv.reader(io.StringIO(text, newline="")))
+    # The reader of Python 3.10 refuses NUL.
+    text = request(console, f"{path}csv").body.decode().replace("\0", NUL)
+    parsed = csv.reader(io.StringIO(text, newline=""))
+    rows = [[cell.replace(NUL, "\0") for cell in row] for row in parsed]
     assert [row[:4] for row in rows[1:3]] == [
         ["0", "0", rows[1][2], "k"],
         ["0", "1", rows[2][2], ""],

@@ -68,6 +68,8 @@ class HttpConnection(H11Protocol):
         """Forget the connection."""
         self.connections_kept.closed(self)
         super().connection_lost(exc)
+        # Python 3.10 warns of a transport of TLS that only its peer has closed.
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Handle data from the peer. A complete request meets its deadline."""

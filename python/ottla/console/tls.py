@@ -116,8 +116,9 @@ class _Handshake(asyncio.Protocol):
         if not self._connections.open(self):
             self.abort()
             return
-        # The handshake must read the first byte.
-        self._transport.pause_reading()
+        # The first step of the task stops the reading before a byte is read: the handshake must
+        # read the first one. Stopping it here would be undone on Python 3.10, whose transports
+        # begin to read after this call.
         self._task = self._loop.create_task(self._secure(self._transport))
 
     async def _secure(self, transport: asyncio.Transport) -> None:
@@ -137,6 +138,7 @@ class _Handshake(asyncio.Protocol):
         finally:
             self._connections.closed(self)
         if secured is None or early.is_lost:
+            (secured or transport).close()
             transport.abort()
             return
         secured.set_protocol(self._http)
