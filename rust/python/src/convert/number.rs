@@ -60,7 +60,7 @@ macro_rules! numbers {
         }
     )*};
 }
-numbers!(u8, i16, u16, i32, i64, u64, usize, f64);
+numbers!(u8, i16, u16, i32, u32, i64, u64, usize, f64);
 
 impl<N: Number> Number for Option<N> {
     fn of(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<Self> {
