@@ -75,5 +75,9 @@ if __name__ == "__main__":
     path = class_archive(CURRENT)
     stamp = jar_directory(CURRENT).with_name(f"{CURRENT}.stamp")
     if not path.is_file() or path.stat().st_mtime < stamp.stat().st_mtime:
-        write(path)
-        sys.stdout.write(f"  the classes of a broker: {path.stat().st_size / 1e6:.0f} MB\n")
+        try:
+            write(path)
+            sys.stdout.write(f"  the classes of a broker: {path.stat().st_size / 1e6:.0f} MB\n")
+        except RuntimeError as error:
+            # A JVM of another maker may have no archives.
+            sys.stderr.write(f"brokers will start without an archive of their classes: {error}\n")
