@@ -12,6 +12,7 @@ import math
 import operator
 import re
 import sys
+import types
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, get_type_hints
@@ -109,6 +110,8 @@ def kind_of(cls: Any) -> str | None:
 
 def _hints(cls: Any, path: str) -> dict[str, Any]:
     try:
+        if sys.version_info < (3, 11) and dataclasses.is_dataclass(cls):
+            return _hints_of_fields(cls)
         return get_type_hints(cls, include_extras=True)
     except NameError as error:
         raise SchemaError(
@@ -117,6 +120,19 @@ def _hints(cls: Any, path: str) -> dict[str, Any]:
         ) from error
     except TypeError as error:
         raise SchemaError(f"{path}: invalid annotations of {cls.__name__}: {error}") from error
+
+
+def _hints_of_fields(cls: Any) -> dict[str, Any]:
+    """Return the types of a dataclass's fields: `get_type_hints` of Python 3.10 refuses InitVar."""
+    fields = {each.name for each in dataclasses.fields(cls)}
+    hints: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        annotations = vars(base).get("__annotations__", {})
+        own = {name: each for name, each in annotations.items() if name in fields}
+        holder = types.SimpleNamespace(__annotations__=own)
+        names = vars(sys.modules[base.__module__])
+        hints |= get_type_hints(holder, names, dict(vars(base)), include_extras=True)
+    return hints
 
 
 def _bound(hint: Any, cls: Any) -> dict[Any, Any]:
@@ -128,7 +144,8 @@ def _substituted(hint: Any, bound: dict[Any, Any]) -> Any:
     if isinstance(hint, TypeVar):
         return bound.get(hint, hint)
     parameters = getattr(hint, "__parameters__", ())
-    if not bound or not parameters or isinstance(hint, type):
+    # A class that is generic has parameters, but no arguments to put in their place.
+    if not bound or not parameters or typing.get_origin(hint) is None:
         return hint
     return hint[tuple(bound.get(each, each) for each in parameters)]
 
