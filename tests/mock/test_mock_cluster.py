@@ -102,3 +102,9 @@ def test_log_append_time(mock_cluster: MockCluster, producer: ottla.Producer) ->
     assert append_time > 1_600_000_000_000
     row = next(iter(ottla.scan("t", mock_cluster.bootstrap)))
     assert len(row) == 1
+
+
+def test_a_fault_of_another_type_is_refused_by_name(mock_cluster: MockCluster) -> None:
+    """It was an AttributeError about an attribute that the caller does not know."""
+    with pytest.raises(ottla.errors.ArgumentTypeError, match=r"fault is of type str: .*Fault\."):
+        mock_cluster.inject("disconnect")  # type: ignore[arg-type]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ottla
@@ -55,3 +57,19 @@ def test_a_value_format_that_is_none(scan: Any, mock_cluster: MockCluster) -> No
     ):
         with pytest.raises(errors.ConfigError, match=text):
             scan("t", mock_cluster.bootstrap, value_format=value)
+
+
+def test_an_array_as_the_end_is_refused_by_name(mock_cluster: MockCluster) -> None:
+    """It was numpy's ValueError about the truth value of an array."""
+    mock_cluster.create_topic("a", partitions=2)
+    ends: Any = np.array([1, 2])
+    with pytest.raises(errors.ArgumentTypeError, match=r"end is the ndarray .*expected"):
+        ottla.scan("a", mock_cluster.bootstrap, end=ends)
+
+    async def with_asyncio() -> None:
+        async with ottla.scan_async("a", mock_cluster.bootstrap, end=ends) as scan:
+            async for _ in scan:
+                pass
+
+    with pytest.raises(errors.ArgumentTypeError, match=r"end is the ndarray .*expected"):
+        asyncio.run(with_asyncio())

@@ -18,7 +18,7 @@ import ottla
 import ottla.console
 import ottla.doctor
 from ottla import _core, schema, testing
-from ottla.admin import ConfigResource, SetPassword
+from ottla.admin import ConfigResource, QuotaEntity, SetPassword
 from ottla.testing import MockCluster, MockRegistry
 
 PACKAGE = Path(ottla.__file__).parent
@@ -125,6 +125,7 @@ OTHERS: dict[tuple[str, str], Any] = {
     ("set_compatibility_level", "level"): "FULL",
     ("partition_for_key", "partitions"): 3,
     ("partitions_for_keys", "partitions"): 3,
+    ("alter_client_quotas", "alterations"): {QuotaEntity(user="u"): {}},
     ("alter_user_scram_credentials", "alterations"): {"u": [SetPassword("p")]},
 }
 

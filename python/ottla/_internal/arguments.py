@@ -12,6 +12,7 @@ import json
 import operator
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, SupportsIndex, TypeVar, overload
 
 from ottla._core import is_bool, is_index, is_text
@@ -190,7 +191,9 @@ def integer(name: str, value: SupportsIndex, expected: str = "an int, such as 1"
         ArgumentTypeError: it is a bool, or no integer.
     """
     if is_index(value):
-        return operator.index(value)
+        # A class of integers, and an array of several, have the method, but are no integers.
+        with suppress(TypeError):
+            return operator.index(value)
     raise ArgumentTypeError(f"{name} is {_described(value)}: expected {expected}")
 
 

@@ -256,7 +256,7 @@ def scan_async(
         chosen = scanning.chosen_partitions(cluster, wanted, indexes)
         bounds: list[dict[tuple[str, int], Any]] = []
         for name, bound in (("start", start), ("end", end)):
-            if name == "end" and bound == scanning.NEVER:
+            if name == "end" and isinstance(bound, str) and bound == scanning.NEVER:
                 bounds.append(dict.fromkeys(chosen))
                 break
             lookup = scanning.offset_lookups(chosen, bound, name)

@@ -5,11 +5,11 @@ Invariant: an argument of another type is refused when it is passed, not when it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from ottla._core import is_bool
-from ottla._internal.arguments import names
+from ottla._internal.arguments import collection, names
 from ottla.errors import ArgumentTypeError, ConfigError
 
 T = TypeVar("T")
@@ -25,6 +25,44 @@ def required(name: str, value: T | None, expected: str) -> T:
     if value is None:
         raise ArgumentTypeError(f"{name} is None: expected {expected}")
     return value
+
+
+def instance(name: str, value: object, kinds: type | tuple[type, ...], example: str) -> None:
+    """Check an argument that is an object of a class.
+
+    Args:
+        name: the argument's name.
+        value: the argument.
+        kinds: its class, or the classes that it may have.
+        example: the expected form, for the message of the error.
+
+    Raises:
+        ArgumentTypeError: it is of another class.
+    """
+    if not isinstance(value, kinds):
+        kind = type(value).__name__
+        raise ArgumentTypeError(f"{name} is of type {kind}: expected {example}")
+
+
+def instances(
+    name: str, value: Iterable[T], kinds: type | tuple[type, ...], example: str
+) -> list[T]:
+    """Return the objects of a class that an argument lists.
+
+    Args:
+        name: the argument's name.
+        value: the argument.
+        kinds: the class of each, or the classes that they may have.
+        example: the expected form of one, for the message of the error.
+
+    Raises:
+        ArgumentTypeError: it is None, a str, bytes, or not iterable; or an item is of another
+            class.
+    """
+    found = collection(name, required(name, value, f"a list, such as [{example}]"), f"[{example}]")
+    for index, item in enumerate(found):
+        instance(f"{name}[{index}]", item, kinds, example)
+    return found
 
 
 def function(name: str, value: F) -> F:

@@ -115,7 +115,7 @@ def scan(
     columns = names("columns", columns)
     with scan_client(bootstrap, config, timeout, kwargs) as client:
         bounds: Sequence[tuple[str, int, int, int | None]]
-        if end == NEVER:
+        if isinstance(end, str) and end == NEVER:  # an array would compare its items
             chosen = find_partitions(client, topics, partitions, timeout)
             bounds = [
                 (*one, at, None)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ottla._internal.required_arguments import instance, instances
 from ottla.admin.authorized_operations import OPERATIONS
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of, in_order
@@ -25,6 +26,7 @@ Permission: TypeAlias = Literal["allow", "deny"]
 
 _ANY = 1
 _CLUSTER = "kafka-cluster"
+_FILTER = 'AclFilter(resource_type="topic")'
 _RESOURCE_TYPES = {
     "any": _ANY,
     "topic": 2,
@@ -96,6 +98,14 @@ class AclFilter:
     pattern_type: PatternType | Literal["match"] | None = None
 
 
+def _entries(acls: Iterable[Acl]) -> list[Acl]:
+    return instances("acls", acls, Acl, 'Acl("topic", "orders", "User:alice", "read")')
+
+
+def _filters(filters: Iterable[AclFilter]) -> list[AclFilter]:
+    return instances("filters", filters, AclFilter, _FILTER)
+
+
 def _code(codes: Mapping[str, int], what: str, name: str | None) -> int:
     code = codes.get(name or "any")
     if code is None:
@@ -134,6 +144,7 @@ def _acl(resource: Body, entry: Body) -> Acl:
 
 async def describe_acls(call: Call, wanted: AclFilter) -> Table[Acl]:
     """Return the entries that a filter matches, sorted."""
+    instance("matching", wanted, AclFilter, _FILTER)
 
     def build(_: list[AclFilter]) -> Request:
         return Request("DescribeAcls", _filter_body(wanted))
@@ -178,7 +189,7 @@ def _creation(acl: Acl) -> Body:
 
 async def create_acls(call: Call, acls: Iterable[Acl]) -> Results[Acl, None]:
     """Create entries; one that exists stays."""
-    bodies = {acl: _creation(acl) for acl in acls}
+    bodies = {acl: _creation(acl) for acl in _entries(acls)}
 
     def build(pending: list[Acl]) -> Request:
         return Request("CreateAcls", {"creations": [bodies[acl] for acl in pending]})
@@ -195,7 +206,7 @@ async def create_acls(call: Call, acls: Iterable[Acl]) -> Results[Acl, None]:
 
 async def delete_acls(call: Call, filters: Iterable[AclFilter]) -> Results[AclFilter, list[Acl]]:
     """Delete the entries that filters match, and return them."""
-    bodies = {each: _filter_body(each) for each in filters}
+    bodies = {each: _filter_body(each) for each in _filters(filters)}
 
     def build(pending: list[AclFilter]) -> Request:
         return Request("DeleteAcls", {"filters": [bodies[each] for each in pending]})
@@ -220,12 +231,12 @@ async def delete_acls(call: Call, filters: Iterable[AclFilter]) -> Results[AclFi
 
 async def plan_creation(call: Call, acls: Iterable[Acl]) -> Plan:
     """Return the entries that do not exist yet."""
-    wanted = {acl: _creation(acl) for acl in acls}
+    wanted = {acl: _creation(acl) for acl in _entries(acls)}
     existing = set(await describe_acls(call, AclFilter()))
     return Plan([PlannedChange("create", "ACL", str(acl)) for acl in wanted if acl not in existing])
 
 
 async def plan_deletion(call: Call, filters: Iterable[AclFilter]) -> Plan:
     """Return the entries that filters match."""
-    found = {acl for each in filters for acl in await describe_acls(call, each)}
+    found = {acl for each in _filters(filters) for acl in await describe_acls(call, each)}
     return Plan([PlannedChange("delete", "ACL", str(acl)) for acl in sorted(found)])

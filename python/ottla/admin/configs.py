@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from ottla._core import error_of_code
 from ottla._internal import arguments
+from ottla._internal.required_arguments import instance, instances
 from ottla.admin.config_resources import ConfigResource, body_of, resource_of
 from ottla.admin.items import Results, error_of
 from ottla.admin.named_brokers import to_named_brokers
@@ -42,6 +43,7 @@ _VALUE_TYPES = {
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 # The first release that has these resources, and what older brokers call them.
 _SINCE = {"client_metrics": "3.7", "group": "4.0"}
+_RESOURCE = 'ConfigResource("topic", "name")'
 _UNKNOWN_TYPE = ("Unexpected resource type", "Unknown resource type", "incompatible broker")
 
 
@@ -166,6 +168,7 @@ async def describe_configs(
     documentation: bool = False,
 ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
     """Describe configurations."""
+    resources = instances("resources", resources, ConfigResource, _RESOURCE)
 
     def build(group: list[ConfigResource]) -> Request:
         wanted = None if keys is None else list(keys)
@@ -210,9 +213,10 @@ def checked(
         ArgumentTypeError: they are no mapping of mappings.
     """
     example = '{"retention.ms": "3600000"}'
-    resource = f'{{ConfigResource("topic", "name"): {example}}}'
+    resource = f"{{{_RESOURCE}: {example}}}"
     found: dict[ConfigResource, dict[str, Alteration]] = {}
     for each, values in arguments.mapping("alterations", alterations, resource).items():
+        instance(f"alterations: {each!r}", each, ConfigResource, _RESOURCE)
         found[each] = arguments.mapping(f"alterations[{each}]", values, example)
     return found
 

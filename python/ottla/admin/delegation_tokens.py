@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
 from ottla._core import error_of_code
+from ottla._internal import arguments
+from ottla._internal.required_arguments import instance
 from ottla.admin.destinations import ask_controller, by_destination
 from ottla.admin.items import Results, error_of
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
@@ -71,6 +73,7 @@ def _text(body: Body, prefix: str = "principal") -> str:
 def _milliseconds(duration: timedelta | None, what: str, default: int) -> int:
     if duration is None:
         return default
+    instance(what, duration, timedelta, "timedelta(hours=1)")
     if duration <= timedelta():
         raise ConfigError(f"{what} is {duration}: expected a time that is not over")
     return int(duration.total_seconds() * 1000)
@@ -96,7 +99,8 @@ def _creation(owner: str | None, renewers: list[str], max_lifetime: timedelta | 
         "max_lifetime_ms": _milliseconds(max_lifetime, "max_lifetime", _DEFAULT),
     }
     if owner is not None:
-        body |= {f"owner_{name}": value for name, value in _principal(owner).items()}
+        principal = _principal(arguments.text("owner", owner))
+        body |= {f"owner_{name}": value for name, value in principal.items()}
     return Request("CreateDelegationToken", body, "controller")
 
 

@@ -208,5 +208,6 @@ def check_item_errors(errors: ItemErrors) -> None:
     Raises:
         ConfigError: it is neither ``"raise"`` nor ``"return"``.
     """
-    if errors not in {"raise", "return"}:
+    given: object = errors
+    if not isinstance(given, str) or given not in {"raise", "return"}:
         raise ConfigError(f'errors is {errors!r}: expected "raise" or "return"')

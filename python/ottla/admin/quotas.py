@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import instance
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of, settle
 from ottla.admin.operation_call import Body, Call, Request, Response
@@ -19,6 +20,7 @@ from ottla.errors import ConfigError, KafkaError
 EntityType: TypeAlias = Literal["user", "client-id", "ip"]
 
 _ENTITY_TYPES = ("user", "client-id", "ip")
+_ENTITY = "QuotaEntity(user='a')"
 _EXACT, _DEFAULT, _ANY = range(3)
 
 
@@ -67,9 +69,10 @@ def checked(
         ArgumentTypeError: they are no mapping of mappings, or a limit is no number.
     """
     example = '{"producer_byte_rate": 1e6}'
-    given = arguments.mapping("alterations", alterations, f"{{QuotaEntity(user='a'): {example}}}")
+    given = arguments.mapping("alterations", alterations, f"{{{_ENTITY}: {example}}}")
     found: dict[QuotaEntity, dict[str, float | None]] = {}
     for entity, values in given.items():
+        instance(f"alterations: {entity!r}", entity, QuotaEntity, _ENTITY)
         name = f"alterations[{entity}]"
         found[entity] = {
             key: None if value is None else arguments.number(f"{name}[{key!r}]", value)
@@ -94,6 +97,7 @@ async def describe_quotas(
     """Return the quotas of an entity and of those that name it with another type, or all."""
     components = []
     if matching is not None:
+        instance("matching", matching, QuotaEntity, _ENTITY)
         for each in matching.to_body():
             name = each["entity_name"]
             component = {"entity_type": each["entity_type"], "match": name}

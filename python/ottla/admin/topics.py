@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ottla._core import error_of_code
 from ottla._internal import arguments
+from ottla._internal.required_arguments import instances
 from ottla._internal.text import counted
 from ottla.admin.authorized_operations import operations_of
 from ottla.admin.destinations import (
@@ -194,6 +195,10 @@ async def describe_topics(
     return await until_final(call, names, attempt)
 
 
+def _new_topics(topics: Iterable[NewTopic]) -> list[NewTopic]:
+    return instances("new_topics", topics, NewTopic, 'NewTopic("orders")')
+
+
 def _creatable(topic: NewTopic) -> Body:
     if topic.assignments is not None and (topic.partitions or topic.replication):
         raise ConfigError(f"topic {topic.name}: assignments replace partitions and replication")
@@ -240,7 +245,7 @@ def new_replicas(
 
 async def create_topics(call: Call, topics: Iterable[NewTopic]) -> Results[str, None]:
     """Create topics, and wait until their partitions have leaders."""
-    by_name = {topic.name: _creatable(topic) for topic in topics}
+    by_name = {topic.name: _creatable(topic) for topic in _new_topics(topics)}
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
@@ -282,7 +287,7 @@ async def _wait_for_leaders(call: Call, names: list[str]) -> Results[str, None]:
 
 async def plan_topics(call: Call, topics: Iterable[NewTopic]) -> Plan:
     """Let the controller check topics, without creating them."""
-    bodies = [_creatable(topic) for topic in topics]
+    bodies = [_creatable(topic) for topic in _new_topics(topics)]
     response = await call.ask(
         Request("CreateTopics", {"topics": bodies, "validate_only": True}, "controller")
     )

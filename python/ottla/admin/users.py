@@ -11,14 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ottla._core import error_of_code
+from ottla._core import error_of_code, is_text
 from ottla._internal import arguments
+from ottla._internal.required_arguments import instances
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of, left_out
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.error_code import ErrorCode
-from ottla.errors import ConfigError, KafkaError
+from ottla.errors import ArgumentTypeError, ConfigError, KafkaError
 
 ScramMechanism: TypeAlias = Literal["SCRAM-SHA-256", "SCRAM-SHA-512"]
 
@@ -121,6 +122,23 @@ async def describe_users(
     return dict(sorted(result.items()))
 
 
+def _changes(
+    alterations: Mapping[str, Iterable[UserAlteration]],
+) -> dict[str, list[UserAlteration]]:
+    """Return the alterations of users; raise if one is of another type."""
+    example = 'SetPassword("SCRAM-SHA-512", "...")'
+    kinds = (SetPassword, DeletePassword)
+    given = arguments.mapping("alterations", alterations, f'{{"alice": [{example}]}}')
+    found: dict[str, list[UserAlteration]] = {}
+    for user, changes in given.items():
+        name = f"alterations[{arguments.text('alterations: a user', user)!r}]"
+        if is_text(changes):  # It is not shown: it may be the password.
+            kind = type(changes).__name__
+            raise ArgumentTypeError(f"{name} is of type {kind}: expected [{example}]")
+        found[user] = instances(name, changes, kinds, example)
+    return found
+
+
 def _check(user: str, change: SetPassword) -> None:
     iterations = arguments.integer("iterations", change.iterations)
     if not _MIN_ITERATIONS <= iterations <= _MAX_ITERATIONS:
@@ -153,7 +171,7 @@ async def alter_users(
 ) -> Results[str, None]:
     """Set and delete passwords."""
     bodies: dict[tuple[str, int], Body] = {}
-    for user, changes in alterations.items():
+    for user, changes in _changes(alterations).items():
         for number, change in enumerate(changes):
             if isinstance(change, SetPassword):
                 bodies[user, number] = {"upsertions": [_upsertion(user, change)]}
@@ -189,7 +207,8 @@ async def alter_users(
 
 async def plan_alterations(call: Call, alterations: Mapping[str, Iterable[UserAlteration]]) -> Plan:
     """Return which passwords would be created, replaced and deleted, and their iterations."""
-    wanted = [(user, change) for user, changes in alterations.items() for change in changes]
+    checked = _changes(alterations)
+    wanted = [(user, change) for user, changes in checked.items() for change in changes]
     for user, change in wanted:
         _mechanism(change.mechanism)
         if isinstance(change, SetPassword):

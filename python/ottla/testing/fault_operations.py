@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from ottla import _core
+from ottla._internal.required_arguments import instance
 from ottla.testing.fault import Fault
 
 Core = TypeVar("Core", _core.MockCluster, _core.Gateway)
@@ -52,6 +53,7 @@ class FaultOperations(Generic[Core]):
             ConfigError: there is no such API, or no such error code; or the mock cluster or the
                 gateway has no such fault.
         """
+        instance("fault", fault, Fault, "Fault.disconnect()")
         return self._core.inject(
             fault.reaction,
             api=api,
