@@ -30,9 +30,10 @@ There are three ways to set them:
 - in Spark as options with the prefix `kafka.` (`.option("kafka.client.rack", "a")`).
 
 Every value can be text. An unknown key or an invalid value is an error that names the key, what was
-expected, and the closest known key. Type checkers and editors know the keyword arguments and their
-values (`ottla.config_types`). Below are the keys of [schema registries](#schema-registries), the
-[limits of schemas](#limits-of-schemas), and [keys of other clients](#keys-of-other-clients).
+expected, and a similar key if there is one. Type checkers and editors know the keyword arguments
+and their values (`ottla.config_types`). Below are the keys of
+[schema registries](#schema-registries), the [limits of schemas](#limits-of-schemas), and
+[keys of other clients](#keys-of-other-clients).
 
 """
 

@@ -187,7 +187,7 @@ class TransactionAbortedError(KafkaError):
 class PurgedError(KafkaError):
     """The application has given the record up with ``purge()``.
 
-    ``maybe_done`` tells whether it may have been written.
+    ``maybe_done`` says whether it may have been written.
     """
 
 

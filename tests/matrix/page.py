@@ -19,8 +19,8 @@ Spark, the cases of the gate on real brokers; on Kafka, the tests of three real 
 older releases. `make deep` runs the matrix, too, and the gate runs a part of it that changes every
 day. `make matrix ARGS='python-3.13 kafka-3.9'` runs single rows.
 
-*Flaky* tests failed beside others, and passed alone. A row without counts has not run since it is
-in the matrix.
+*Flaky* tests failed while others ran, and passed alone. A row without counts has not run since
+it is in the matrix.
 """
 _TABLE = re.compile(r"(?<=^## What it runs on\n\n)(?:\|.*\n)+", re.MULTILINE)
 _PLATFORM = (

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import io
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from ottla.cli import build_parser
 from ottla.cli.formats import Record, compile_format, unescape
 from ottla.cli.options import read_config
 from ottla.cli.produce import split_stream
@@ -88,3 +92,20 @@ def test_streams_are_cut_wherever_reads_end(delimiter: bytes) -> None:
         stream = Dribbling(delimiter.join(parts))
         stream.step = step
         assert list(split_stream(stream, delimiter)) == delimiter.join(parts).split(delimiter)
+
+
+def every(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield a parser and those of its commands."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from every(command)
+
+
+def test_no_help_shows_an_escaped_percent_sign() -> None:
+    """argparse formats the texts of options, and prints a description or an epilog as it is."""
+    helps = {parser.prog: parser.format_help() for parser in every(build_parser())}
+    assert len(helps) > 80
+    assert "%t topic, %p partition" in re.sub(r"\s+", " ", helps["ottla consume"])
+    assert [prog for prog, text in helps.items() if re.search(r"%%\w", text)] == []

@@ -29,7 +29,7 @@ class BrokerDescription:
         port: the port that it advertises to clients.
         rack: its rack (``broker.rack``); None if it has none.
         is_fenced: whether the controller has fenced it (KIP-1073); None if it was not asked for or
-            the brokers do not tell (before Kafka 4.0).
+            the brokers do not report it (before Kafka 4.0).
     """
 
     id: int

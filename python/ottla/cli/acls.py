@@ -39,8 +39,9 @@ def add(commands: Subcommands) -> None:
 
 def _add_resources(parser: argparse.ArgumentParser) -> None:
     for option in _RESOURCES:
+        what = option.replace("-", " ")
         parser.add_argument(
-            f"--{option}", metavar="NAME", action="append", help=f"a {option}, or * for any name"
+            f"--{option}", metavar="NAME", action="append", help=f"a {what}, or * for any name"
         )
     parser.add_argument("--cluster", action="store_true", help="the cluster itself")
 

@@ -230,7 +230,8 @@ def _broker_table(loads: Sequence[BrokerLoad]) -> Table:
 def _balance(loads: Sequence[BrokerLoad]) -> str:
     leads = [load.leader_count for load in loads] or [0]
     least, most = min(leads), max(leads)
-    text = f"{least} leaders each" if least == most else f"{least} to {most} leaders each"
+    each = f"{least} leader{'s' * (least != 1)}" if least == most else f"{least} to {most} leaders"
+    text = f"{each} each"
     if any(load.leader_count != load.preferred_count for load in loads):
         text += "; leaders are not where they should be: ottla topics elect-leaders"
     return text

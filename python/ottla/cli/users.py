@@ -69,7 +69,10 @@ def _add_set(subcommands: Subcommands) -> None:
     parser.add_argument("name", metavar="USER", help="the name of the user")
     add_password_file(parser)
     parser.add_argument(
-        "--mechanism", choices=_MECHANISMS, default=_MECHANISMS[1], help="(SCRAM-SHA-512)"
+        "--mechanism",
+        choices=_MECHANISMS,
+        default=_MECHANISMS[1],
+        help="the mechanism (SCRAM-SHA-512)",
     )
     parser.add_argument(
         "--iterations", type=int, default=4096, help="how often it is hashed (4096)"

@@ -17,7 +17,7 @@ __all__: list[str] = []
 def _refuse(value: Any) -> NoReturn:
     name = f"ottla.schema.{type(value).__name__}"
     raise TypeError(
-        f"a {name} cannot be pickled or copied, since it has connections and may have passwords: "
+        f"an {name} cannot be pickled or copied, since it has connections and may have passwords: "
         "pass a function that makes it where it is used, such as "
         'lambda: ottla.schema.Avro(ottla.schema.Registry("http://registry:8081"))'
     )

@@ -45,9 +45,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         epilog="OFFSET: beginning, end, N (an offset), -N (the last N of each partition), or a "
         "time or how long ago, for the first record at or after it (2026-11-24T10:00:00Z, 12h, or "
         "s@ and ms since 1970); e@ and a time is where to end. FORMAT: text with \\n \\t "
-        "\\xHH, %%t topic, %%p partition, %%o offset, %%k key, %%s value, %%h headers, %%T "
-        "timestamp in ms, %%T{%%F %%T} timestamp in UTC as strftime writes it, %%K and %%S lengths "
-        "of key and value, %%%%.",
+        "\\xHH, %t topic, %p partition, %o offset, %k key, %s value, %h headers, %T "
+        "timestamp in ms, %T{%F %T} timestamp in UTC as strftime writes it, %K and %S lengths "
+        "of key and value, %%.",
     )
     add_cluster(parser)
     add_topics(parser)

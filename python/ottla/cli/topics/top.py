@@ -46,7 +46,10 @@ def add(subcommands: Subcommands) -> None:
         "--by", choices=["topic", "partition", "broker"], default="topic", help="the rows (topic)"
     )
     parser.add_argument(
-        "--sort", choices=["records", "bytes", "name"], default="records", help="(records)"
+        "--sort",
+        choices=["records", "bytes", "name"],
+        default="records",
+        help="the order (records)",
     )
     parser.add_argument("--limit", type=_limit, metavar="N", help="the first N rows only (all)")
     parser.add_argument(
