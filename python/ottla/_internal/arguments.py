@@ -68,6 +68,7 @@ def names(name: str, value: Iterable[str] | None) -> list[str] | None:
 
     Raises:
         ArgumentTypeError: it is a str, bytes, or not iterable; or an item is not a str.
+        ConfigError: an item has half of a surrogate pair.
     """
     found = collection(name, value, f"[{_quoted(value)}]")
     items: Iterable[object] = found or ()
@@ -75,6 +76,7 @@ def names(name: str, value: Iterable[str] | None) -> list[str] | None:
         if not isinstance(item, str):
             kind = type(item).__name__
             raise ArgumentTypeError(f"{name}[{index}] is of type {kind}: expected a str")
+        _check_encodable(f"{name}[{index}]", item)
     return found
 
 
@@ -158,11 +160,28 @@ def text(name: str, value: str) -> str:
 
     Raises:
         ArgumentTypeError: it is no str.
+        ConfigError: it has half of a surrogate pair.
     """
     given: object = value
     if isinstance(given, str):
+        _check_encodable(name, given)
         return given
     raise ArgumentTypeError(f"{name} is {_described(value)}: expected a str")
+
+
+def _check_encodable(name: str, value: str) -> None:
+    """Refuse a text that no message has room for as it is.
+
+    Raises:
+        ConfigError: it has half of a surrogate pair.
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"{name} is {_cut(ascii(value))}: it has half of a surrogate pair, which UTF-8 cannot "
+            "encode"
+        ) from None
 
 
 def topic_name(name: str, value: str) -> str:

@@ -12,6 +12,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
 use crate::convert::errors;
 use crate::convert::mapping;
 use crate::convert::number::is_index;
+use crate::convert::text::utf8;
 use crate::token_callback;
 
 /// The key of the token callback, by its dotted name.
@@ -93,7 +94,7 @@ pub(crate) fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if value.is_instance_of::<PyFloat>() {
         Ok(Value::Float(value.extract()?))
     } else if value.is_instance_of::<PyString>() {
-        Ok(Value::Str(value.extract()?))
+        Ok(Value::Str(utf8(name, value.cast()?)?.to_string()))
     } else if let Ok(items) = value.extract::<Vec<String>>() {
         Ok(Value::List(items))
     } else {

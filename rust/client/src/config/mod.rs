@@ -50,6 +50,7 @@ use resolved_keys::{ResolvedKey, ResolvedKeys, unknown};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind, Result};
+use crate::metadata::check_name;
 
 /// Keys that are errors with the group protocol of KIP-848, as in Java.
 const CLASSIC_ONLY: [&str; 3] =
@@ -191,6 +192,15 @@ impl Config {
         let invalid = |message: String| Err(Error::new(Kind::Config, message));
         if self.has_controllers() && !self.bootstrap_servers.is_empty() {
             return invalid("you cannot set both bootstrap.servers and bootstrap.controllers".to_owned());
+        }
+        for (key, name) in [
+            ("group.id", &self.group_id),
+            ("group.instance.id", &self.group_instance_id),
+            ("transactional.id", &self.transactional_id),
+            ("client.id", &self.client_id),
+            ("client.rack", &self.client_rack),
+        ] {
+            check_name(key, name)?;
         }
         if self.enable_idempotence
             && let Some(why) = self.idempotence_conflict()

@@ -39,7 +39,9 @@ impl Error {
 
 impl From<WireError> for Error {
     fn from(error: WireError) -> Self {
-        Self::new(Kind::Protocol, error.to_string())
+        // The only one that the application causes, by what it passed: no attempt will succeed.
+        let kind = if matches!(error, WireError::TooLong { .. }) { Kind::Config } else { Kind::Protocol };
+        Self::new(kind, error.to_string())
     }
 }
 

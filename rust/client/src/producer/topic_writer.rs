@@ -13,7 +13,7 @@ use super::partitioner::PartitionerState;
 use super::queue::PartitionQueue;
 use crate::cluster::IfMissing;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::{Topic, TopicSelector};
+use crate::metadata::{Topic, TopicSelector, check_name};
 
 /// A topic that a producer writes to.
 #[derive(Debug)]
@@ -69,6 +69,7 @@ impl Producer {
 
     /// Looks a topic up, until a deadline.
     pub async fn topic_writer(&self, topic: &str, deadline: Instant) -> Result<Arc<TopicWriter>> {
+        check_name("topic", topic)?;
         if let Some(writer) = self.cached_topic_writer(topic) {
             return Ok(writer);
         }

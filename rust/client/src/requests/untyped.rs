@@ -248,7 +248,10 @@ where
         return Ok((version, Value::Object(Vec::new())));
     }
     *sent = true;
-    let response = connection.request(&message, version).await?;
+    let response = connection.request(&message, version).await.inspect_err(|error| {
+        // What the protocol has no room for was not written.
+        *sent = error.kind() != Kind::Config;
+    })?;
     Ok((version, response.to_value(version)))
 }
 

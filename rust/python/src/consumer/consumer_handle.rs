@@ -13,7 +13,7 @@ use ottla_client::tasks::panics::try_catch;
 use ottla_client::{Client, ListedOffset, OffsetSpec, Result, TopicPartition};
 use parking_lot::Mutex;
 use pyo3::PyVisit;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use tokio::time::Instant;
@@ -225,6 +225,9 @@ impl ConsumerHandle {
         offsets: Option<Offsets>,
         callback: Option<Py<PyAny>>,
     ) -> PyResult<()> {
+        if callback.as_ref().is_some_and(|callback| Python::attach(|py| !callback.bind(py).is_callable())) {
+            return Err(PyTypeError::new_err("on_commit is not callable"));
+        }
         let number = self.commit_callbacks.begin();
         let number = number.map_err(|error| Python::attach(|py| errors::raise(py, &error)))?;
         // The positions as of now: later polls must not change what is committed.

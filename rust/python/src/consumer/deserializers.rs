@@ -18,6 +18,7 @@ use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use crate::convert::errors;
 use crate::convert::field_bytes::bytes_or_none;
+use crate::convert::nested_calls::nested;
 use crate::garbage::{Traverse, Visited};
 use crate::typed::{ColumnFormat, column_value, field_value};
 
@@ -230,12 +231,11 @@ impl Deserializer {
     fn deserialize(&self, context: &RecordContext<'_, '_>, data: &[u8]) -> PyResult<Py<PyAny>> {
         let py = context.topic.py();
         let (call, data) = (self.call.bind(py), PyBytes::new(py, data));
-        let result = if self.is_object {
-            call.call1((context.topic, data, context.headers))
-        } else {
-            call.call1((data,))
+        let deserialize = || match self.is_object {
+            true => call.call1((context.topic, data, context.headers)),
+            false => call.call1((data,)),
         };
-        result
+        nested("the deserializer", deserialize)
             .map(Bound::unbind)
             .map_err(|cause| error(py, context, self.field, cause).unwrap_or_else(|failure| failure))
     }

@@ -16,6 +16,7 @@ use crate::convert::mapping;
 use crate::convert::names::items;
 use crate::convert::number;
 use crate::convert::offsets::{OffsetAndTimestamp, pair};
+use crate::convert::text::check_name;
 
 /// An offset with its metadata, as a group stores it.
 ///
@@ -168,6 +169,7 @@ fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
 /// Converts a `(topic, partition)`.
 pub(crate) fn partition(argument: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
     let (topic, partition) = pair(argument)?;
+    check_name("topic", &topic)?;
     Ok((topic.into(), partition))
 }
 

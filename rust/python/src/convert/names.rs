@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMemoryView, PyString};
 
 use super::errors;
+use super::text::{check_name, utf8};
 
 /// The longest text of an argument in a message.
 const SHOWN: usize = 100;
@@ -26,7 +27,10 @@ pub(crate) fn names(argument: &Bound<'_, PyAny>, kind: &str) -> PyResult<Vec<Str
     let name = |item: Bound<'_, PyAny>| -> PyResult<String> {
         let ty = item.get_type().name()?;
         let message = || format!("a list of {kind} has an item of type {ty}: expected str");
-        item.extract().map_err(|_| errors::argument_type(argument.py(), message()))
+        let item = item.cast::<PyString>().map_err(|_| errors::argument_type(argument.py(), message()))?;
+        let name = utf8(&format!("a list of {kind}"), item)?.to_string();
+        check_name("the name", &name)?;
+        Ok(name)
     };
     let names = items(argument, &format!("a list of {kind}"), |example| format!("[{example}]"))?;
     names.map(|item| name(item?)).collect()

@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString};
 
 use crate::convert::errors;
+use crate::convert::nested_calls::nested;
 use crate::convert::number;
 use crate::garbage::{Traverse, Visited};
 use crate::producer::arrow_array::Array;
@@ -80,14 +81,16 @@ impl CustomPartitioner {
             return chosen.first().copied().ok_or_else(|| invalid_result(py, topic, "nothing", count));
         }
         let bytes = |data: Option<&[u8]>| data.map(|data| PyBytes::new(py, data));
-        let returned = custom.call1((topic, bytes(key), bytes(value), count))?;
+        let returned = nested("the partitioner", || custom.call1((topic, bytes(key), bytes(value), count)))?;
         check_partition(topic, &returned, count)
     }
 
     /// Chooses the partitions of a column of keys.
     fn choose_batch(&self, py: Python<'_>, topic: &str, keys: ArrayRef, count: usize) -> PyResult<Vec<i32>> {
         let rows = keys.len();
-        let returned = self.0.bind(py).call_method1(BATCH_METHOD, (topic, Array::from(keys), count))?;
+        let returned = nested("the partitioner", || {
+            self.0.bind(py).call_method1(BATCH_METHOD, (topic, Array::from(keys), count))
+        })?;
         let mut chosen = Vec::with_capacity(rows);
         if speaks_arrow(&returned)? {
             for chunk in chunks("partitions", &returned)? {

@@ -11,6 +11,7 @@ use pyo3::types::PyTuple;
 
 use crate::convert::errors;
 use crate::convert::field_bytes::{FieldBytes, field_bytes};
+use crate::convert::nested_calls::nested;
 use crate::garbage::{Traverse, Visited};
 use crate::typed::{ColumnFormat, SchemaIdHeader};
 
@@ -147,7 +148,7 @@ impl Serializer {
         schema_id: &mut SchemaIdHeader,
     ) -> PyResult<Option<FieldBytes>> {
         let py = value.py();
-        let returned = match (&self.call, context.headers) {
+        let serialize = || match (&self.call, context.headers) {
             (Call::Format(format), _) => {
                 // The errors of the registry are raised as they are, unlike those of the value.
                 let header = if self.field == "key" { Header::Key } else { Header::Value };
@@ -162,7 +163,7 @@ impl Serializer {
             }
             (Call::Method(call), _) => call.bind(py).call1((context.topic, value, PyTuple::empty(py))),
         };
-        returned
+        nested("the serializer", serialize)
             .and_then(|returned| field_bytes("what the serializer returned", &returned))
             .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
     }

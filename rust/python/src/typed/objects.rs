@@ -19,6 +19,7 @@ use super::avro_objects;
 use super::encoding::{Encoded, encode_object};
 use super::schema_id_header::SchemaIdHeader;
 use crate::convert::errors;
+use crate::convert::nested_calls::nested;
 use crate::garbage::{Traverse, Visited};
 
 static CONVERSION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -79,7 +80,7 @@ impl Objects {
 
     /// Returns the object of a decoded value.
     pub(crate) fn load<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.load.bind(value.py()).call1((value,))
+        nested("the type", || self.load.bind(value.py()).call1((value,)))
     }
 
     /// Returns the object of a key or a value; `header` returns the value of a header of its record.
@@ -100,7 +101,7 @@ impl Objects {
         };
         let payload =
             payload.ok_or_else(|| PyValueError::new_err("the bytes after the schema id are malformed"))?;
-        self.load.bind(py).call1((PyBytes::new(py, payload),))
+        nested("the type", || self.load.bind(py).call1((PyBytes::new(py, payload),)))
     }
 
     /// Removes the bytes that identify the message, which were checked before.
@@ -139,7 +140,7 @@ impl Objects {
         object: &Bound<'py, PyAny>,
     ) -> PyResult<Encoded<'py>> {
         let py = object.py();
-        let dumped = self.dump.bind(py).call1((object,))?;
+        let dumped = nested("the type", || self.dump.bind(py).call1((object,)))?;
         let payload = match (self.of_payloads, encoder.avro_objects()) {
             (true, _) => dumped.extract()?,
             (false, Some(objects)) => avro_objects::payload(objects, &dumped)?,

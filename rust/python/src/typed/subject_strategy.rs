@@ -12,6 +12,7 @@ use pyo3::types::PyString;
 
 use super::named::named;
 use crate::convert::errors;
+use crate::convert::nested_calls::nested;
 
 const STRATEGIES: [&str; 3] = ["topic", "record", "topic_record"];
 
@@ -56,7 +57,8 @@ struct CalledNaming(Py<PyAny>);
 impl SubjectNaming for CalledNaming {
     fn subject(&self, topic: &str, header: Header, type_name: Option<&str>) -> Result<String> {
         Python::attach(|py| {
-            let returned = self.0.bind(py).call1((topic, header.column(), type_name));
+            let returned =
+                nested("subject_strategy", || self.0.bind(py).call1((topic, header.column(), type_name)));
             let name = returned.and_then(|name| name.extract::<String>());
             name.map_err(|error| {
                 let message = format!("subject_strategy failed: {}", error.value(py));

@@ -21,10 +21,11 @@ use arrow_schema::DataType;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyString};
 
 pub(crate) use self::json::is_text_in_json;
 pub(crate) use self::parts::{entries, fields, items};
+use super::text::LONE_SURROGATE;
 
 /// The values of a column; `None` is null.
 type Values<'py> = [Option<Bound<'py, PyAny>>];
@@ -112,7 +113,8 @@ fn column<'py>(
     path: Path<'_>,
 ) -> PyResult<ArrayRef> {
     let text = |value: &Bound<'py, PyAny>| {
-        value.extract::<PyBackedStr>().map_err(|_| expected(path, "a str", value))
+        let text = value.cast::<PyString>().map_err(|_| expected(path, "a str", value))?;
+        PyBackedStr::try_from(text.clone()).map_err(|_| unfit(path, format_args!("it has {LONE_SURROGATE}")))
     };
     let bytes = |value: &Bound<'py, PyAny>| {
         value.extract::<PyBackedBytes>().map_err(|_| expected(path, "bytes", value))
