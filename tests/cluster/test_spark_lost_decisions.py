@@ -191,3 +191,14 @@ def test_a_topic_of_decisions_that_keeps_all_records_is_accepted(brokers: Broker
     decisions = brokers.create_topic(partitions=3, config={"retention.ms": "-1"})
     run = Run(options_for(brokers.bootstrap, topic, decisions), uuid.uuid4().hex)
     run.commit(run.tasks(0, PARTITIONS))
+
+
+def test_a_topic_that_is_created_has_a_replica_on_each_broker(brokers: Brokers) -> None:
+    """With one, a broker that stopped left a transaction open for ever."""
+    topic, decisions = brokers.create_topic(partitions=PARTITIONS), f"decisions-{uuid.uuid4().hex}"
+    run = Run(options_for(brokers.bootstrap, topic, decisions), uuid.uuid4().hex)
+    run.commit(run.tasks(0, PARTITIONS))
+    with ottla.Admin(brokers.bootstrap) as admin:
+        partitions = admin.describe_topics([decisions])[decisions].partitions
+        assert {len(each.replicas) for each in partitions} == {3}
+        admin.delete_topics([decisions])

@@ -31,6 +31,7 @@ DECISIONS = 0
 """The partition of decisions."""
 
 _PARTITIONS = 9
+_REPLICAS = 3
 _CLEANUP_POLICY = "cleanup.policy"
 _RETENTION = ("retention.ms", "retention.bytes")
 _SET_ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"
@@ -218,8 +219,8 @@ class DecisionLog:
             partitions = cluster.topics[self.topic]
         except errors.UnknownTopicError:
             # Another task may have just created it.
-            with ottla.Admin(self._client) as admin, contextlib.suppress(errors.TopicExistsError):
-                admin.create_topic(self.topic, _PARTITIONS, configs=_CONFIGS)
+            with contextlib.suppress(errors.TopicExistsError):
+                self._create()
             partitions = self._client.cluster([self.topic], refresh=True).topics[self.topic]
         count = len(partitions.partitions)
         if count < 2:
@@ -228,6 +229,24 @@ class DecisionLog:
                 "them for decisions, and cleanup.policy=compact"
             )
         return count
+
+    def _create(self) -> None:
+        """Create the topic with three replicas, or as many as there are brokers.
+
+        With one replica, Kafka's default, a broker that stops may end the query: a coordinator
+        leaves out the end of a transaction in a partition that has no leader just then, as if the
+        partition was deleted, and nothing that follows in it is read any more.
+        """
+        replicas = min(_REPLICAS, len(self._client.cluster(refresh=True).brokers))
+        with ottla.Admin(self._client) as admin:
+            try:
+                admin.create_topic(self.topic, _PARTITIONS, replication=replicas, configs=_CONFIGS)
+            except errors.TopicExistsError:
+                raise
+            except errors.KafkaError as error:
+                # A policy of the cluster's may want another number: its own default.
+                log.debug("the topic %s with %d replicas: %s", self.topic, replicas, error)
+                admin.create_topic(self.topic, _PARTITIONS, configs=_CONFIGS)
 
 
 def marker_key(query: str, partition: int) -> bytes:
