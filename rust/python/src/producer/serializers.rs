@@ -148,22 +148,26 @@ impl Serializer {
         schema_id: &mut SchemaIdHeader,
     ) -> PyResult<Option<FieldBytes>> {
         let py = value.py();
-        let serialize = || match (&self.call, context.headers) {
+        let called = "the serializer";
+        let returned = match (&self.call, context.headers) {
             (Call::Format(format), _) => {
                 // The errors of the registry are raised as they are, unlike those of the value.
                 let header = if self.field == "key" { Header::Key } else { Header::Value };
-                format.get().encode(header, context.topic, value)?.map(|encoded| {
+                let encoded = nested(called, || format.get().encode(header, context.topic, value))?;
+                encoded.map(|encoded| {
                     *schema_id = encoded.schema_id;
                     encoded.bytes.into_any()
                 })
             }
-            (Call::Function(call), _) => call.bind(py).call1((value,)),
+            (Call::Function(call), _) => nested(called, || call.bind(py).call1((value,))),
             (Call::Method(call), Some(headers)) if !headers.is_none() => {
-                call.bind(py).call1((context.topic, value, headers))
+                nested(called, || call.bind(py).call1((context.topic, value, headers)))
             }
-            (Call::Method(call), _) => call.bind(py).call1((context.topic, value, PyTuple::empty(py))),
+            (Call::Method(call), _) => {
+                nested(called, || call.bind(py).call1((context.topic, value, PyTuple::empty(py))))
+            }
         };
-        nested("the serializer", serialize)
+        returned
             .and_then(|returned| field_bytes("what the serializer returned", &returned))
             .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
     }
