@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import ctypes
 import time
 from collections.abc import Callable
 from typing import Any
@@ -99,7 +100,7 @@ def test_buffers_of_bytes_are_sent(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     good = [bytearray(b"ab"), memoryview(b"ab"), np.frombuffer(b"ab", np.uint8)]
-    for value in [*good, array.array("b", b"ab"), (np.ctypeslib.ctypes.c_char * 2)(b"a", b"b")]:
+    for value in [*good, array.array("b", b"ab"), (ctypes.c_char * 2)(b"a", b"b")]:
         producer.send(single, value)
     producer.flush()
     rows = read_rows(ottla.scan(single, mock_cluster.bootstrap, columns=["value"]))
@@ -107,10 +108,10 @@ def test_buffers_of_bytes_are_sent(
 
 
 def test_half_of_a_surrogate_pair_is_refused_by_name(producer: ottla.Producer, single: str) -> None:
-    for arguments in [{"value": HALF}, {"key": HALF}, {"headers": [("h", HALF)]}]:
-        [name] = arguments
+    passed: dict[str, Any] = {"value": HALF, "key": HALF, "headers": [("h", HALF)]}
+    for name, value in passed.items():
         with pytest.raises(errors.ConfigError, match=SURROGATE) as caught:
-            producer.send(single, **arguments)
+            producer.send(single, **{name: value})
         assert ("header" if name == "headers" else name) in str(caught.value)
         assert HALF not in str(caught.value)
     with pytest.raises(errors.ConfigError, match=f"client.id has {SURROGATE}"):

@@ -84,8 +84,8 @@ MUTATIONS = [
     Mutation(
         "true-is-the-number-one-in-admin-calls",
         "python/ottla/_internal/arguments.py",
-        "    if is_index(value):\n        return operator",
-        '    if hasattr(value, "__index__"):\n        return operator',
+        "    if is_index(value):\n        # A class",
+        '    if hasattr(value, "__index__"):\n        # A class',
     ),
     Mutation(
         "a-text-in-place-of-a-mapping-is-asked-for-its-items",
