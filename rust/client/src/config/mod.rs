@@ -50,7 +50,7 @@ use resolved_keys::{ResolvedKey, ResolvedKeys, unknown};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::check_name;
+use crate::names::check_name;
 
 /// Keys that are errors with the group protocol of KIP-848, as in Java.
 const CLASSIC_ONLY: [&str; 3] =

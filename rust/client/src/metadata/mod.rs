@@ -25,4 +25,4 @@ pub(crate) use refresh_schedule::{NextRefresh, Pace, RefreshNeed};
 pub(crate) use refresh_state::RefreshOutcome;
 pub use snapshot::{Broker, NewLeader, Snapshot};
 pub use topic::{Partition, Topic};
-pub use tracked_topics::{Pattern, check_name};
+pub use tracked_topics::Pattern;

@@ -11,27 +11,10 @@ use std::sync::{Arc, Weak};
 use tokio::time::{Duration, Instant};
 
 use super::{Snapshot, Topic};
-use crate::error::{Error, Kind, Result};
+use crate::names::MAX_NAME;
 
 /// How long a topic that does not exist is tracked after its last use.
 const MISSING_TOPIC_IDLE: Duration = Duration::from_secs(10);
-
-/// The most bytes of a name that a request has room for.
-const MAX_NAME: usize = i16::MAX as usize;
-
-/// Refuses a name that no request has room for: each request with it fails.
-///
-/// # Errors
-/// `Config`, with the beginning of the name.
-pub fn check_name(what: &str, name: &str) -> Result<()> {
-    if name.len() <= MAX_NAME {
-        return Ok(());
-    }
-    let shown: String = name.chars().take(20).collect();
-    let message =
-        format!("{what} {shown:?}… has {} bytes, and a name in Kafka at most {MAX_NAME}", name.len());
-    Err(Error::new(Kind::Config, message))
-}
 
 type Matches = dyn Fn(&str) -> bool + Send + Sync;
 

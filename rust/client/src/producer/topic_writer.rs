@@ -13,7 +13,8 @@ use super::partitioner::PartitionerState;
 use super::queue::PartitionQueue;
 use crate::cluster::IfMissing;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::{Topic, TopicSelector, check_name};
+use crate::metadata::{Topic, TopicSelector};
+use crate::names::check_name;
 
 /// A topic that a producer writes to.
 #[derive(Debug)]

@@ -19,6 +19,5 @@ pub(crate) fn utf8(what: &str, text: &Bound<'_, PyString>) -> PyResult<PyBackedS
 
 /// Refuses a name that no request has room for.
 pub(crate) fn check_name(what: &str, name: &str) -> PyResult<()> {
-    ottla_client::metadata::check_name(what, name)
-        .map_err(|error| Python::attach(|py| errors::raise(py, &error)))
+    ottla_client::check_name(what, name).map_err(|error| Python::attach(|py| errors::raise(py, &error)))
 }
