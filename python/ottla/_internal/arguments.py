@@ -70,13 +70,28 @@ def names(name: str, value: Iterable[str] | None) -> list[str] | None:
         ArgumentTypeError: it is a str, bytes, or not iterable; or an item is not a str.
         ConfigError: an item has half of a surrogate pair.
     """
+    found = words(name, value)
+    for index, item in enumerate(found or ()):
+        _check_encodable(f"{name}[{index}]", item)
+    return found
+
+
+@overload
+def words(name: str, value: Iterable[str]) -> list[str]: ...
+@overload
+def words(name: str, value: Iterable[str] | None) -> list[str] | None: ...
+def words(name: str, value: Iterable[str] | None) -> list[str] | None:
+    """Return the texts that an argument lists, as ``names``, but also what UTF-8 cannot encode.
+
+    Raises:
+        ArgumentTypeError: it is a str, bytes, or not iterable; or an item is not a str.
+    """
     found = collection(name, value, f"[{_quoted(value)}]")
     items: Iterable[object] = found or ()
     for index, item in enumerate(items):
         if not isinstance(item, str):
             kind = type(item).__name__
             raise ArgumentTypeError(f"{name}[{index}] is of type {kind}: expected a str")
-        _check_encodable(f"{name}[{index}]", item)
     return found
 
 

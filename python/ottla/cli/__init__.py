@@ -23,7 +23,7 @@ import sys
 from collections.abc import Sequence
 
 import ottla
-from ottla._internal.arguments import names
+from ottla._internal.arguments import words as argument_words
 from ottla._internal.stderr_log import show_warnings
 from ottla._internal.text import reason
 from ottla.cli.argument_parser import Parser, asks_for_json
@@ -106,7 +106,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         from ottla.cli.completion import complete
 
         complete(lambda words: build_parser(_command_of(words)))
-    words = [as_utf8(word) for word in (sys.argv[1:] if argv is None else names("argv", argv))]
+    words = [
+        as_utf8(word) for word in (sys.argv[1:] if argv is None else argument_words("argv", argv))
+    ]
     with (
         standard_streams(),
         ended_by_signals(),
