@@ -2,7 +2,7 @@
 
     python -m tests.support.class_archive
 
-The tests start scores of brokers, and loading their classes is a third of the processor time of a
+The tests start scores of brokers, and loading their classes is half of the processor time of a
 start. Invariant: a JVM that cannot use the archive starts without it: other Java, other jars.
 """
 

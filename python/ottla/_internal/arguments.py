@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any, SupportsIndex, TypeVar, overload
 
 from ottla._core import is_bool, is_index, is_text
+from ottla._internal.text import is_encodable
 from ottla.errors import ArgumentTypeError, ConfigError
 
 TOPIC_NAME = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
@@ -70,24 +71,20 @@ def names(name: str, value: Iterable[str] | None) -> list[str] | None:
         ArgumentTypeError: it is a str, bytes, or not iterable; or an item is not a str.
         ConfigError: an item has half of a surrogate pair.
     """
-    found = words(name, value)
+    found = None if value is None else words(name, value)
     for index, item in enumerate(found or ()):
         _check_encodable(f"{name}[{index}]", item)
     return found
 
 
-@overload
-def words(name: str, value: Iterable[str]) -> list[str]: ...
-@overload
-def words(name: str, value: Iterable[str] | None) -> list[str] | None: ...
-def words(name: str, value: Iterable[str] | None) -> list[str] | None:
+def words(name: str, value: Iterable[str]) -> list[str]:
     """Return the texts that an argument lists, as ``names``, but also what UTF-8 cannot encode.
 
     Raises:
         ArgumentTypeError: it is a str, bytes, or not iterable; or an item is not a str.
     """
     found = collection(name, value, f"[{_quoted(value)}]")
-    items: Iterable[object] = found or ()
+    items: Iterable[object] = found
     for index, item in enumerate(items):
         if not isinstance(item, str):
             kind = type(item).__name__
@@ -190,13 +187,11 @@ def _check_encodable(name: str, value: str) -> None:
     Raises:
         ConfigError: it has half of a surrogate pair.
     """
-    try:
-        value.encode()
-    except UnicodeEncodeError:
+    if not is_encodable(value):
         raise ConfigError(
             f"{name} is {_cut(ascii(value))}: it has half of a surrogate pair, which UTF-8 cannot "
             "encode"
-        ) from None
+        )
 
 
 def topic_name(name: str, value: str) -> str:

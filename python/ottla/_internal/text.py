@@ -55,6 +55,15 @@ def reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
+def is_encodable(text: str) -> bool:
+    """Return whether a text can be encoded in UTF-8: it has no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def clean(text: str) -> str:
     """Return a text with its control characters escaped."""
     return "".join(_escaped(text))

@@ -11,6 +11,7 @@ import argparse
 import os
 from typing import Any
 
+from ottla._internal.text import is_encodable
 from ottla.errors import ConfigError
 
 # Clearer names for some arguments in error messages.
@@ -42,21 +43,12 @@ class ByteText(str):
 
 def as_utf8(argument: str) -> str:
     """Return an argument's UTF-8 bytes as text, even if the locale has another encoding."""
-    if is_text(argument):
+    if is_encodable(argument):
         return argument
     try:
         return os.fsencode(argument).decode()
     except UnicodeError:
         return argument
-
-
-def is_text(text: str) -> bool:
-    """Return whether a text can be encoded in UTF-8: it has no half of a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def check_arguments(arguments: argparse.Namespace) -> None:
@@ -80,4 +72,4 @@ def check_arguments(arguments: argparse.Namespace) -> None:
 
 
 def _is_wrong(value: Any) -> bool:
-    return isinstance(value, str) and not isinstance(value, ByteText) and not is_text(value)
+    return isinstance(value, str) and not isinstance(value, ByteText) and not is_encodable(value)

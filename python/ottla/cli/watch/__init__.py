@@ -11,11 +11,11 @@ import sys
 from typing import Any
 
 from ottla import AsyncClient
+from ottla._internal.text import is_encodable
 from ottla.cli.options import add_cluster, add_json, configuration, servers_of
 from ottla.cli.packages import require
 from ottla.cli.parsing import seconds
 from ottla.cli.signals import run_until_signal
-from ottla.cli.texts import is_text
 from ottla.cli.waiting import report_waiting
 from ottla.cli.watch.session import Watch
 
@@ -54,7 +54,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _group(text: str) -> str:
     # A group id that is not UTF-8 cannot be sent to a broker.
-    if not text or not is_text(text):
+    if not text or not is_encodable(text):
         raise argparse.ArgumentTypeError(f"expected the id of a group, got {text!r}")
     return text
 

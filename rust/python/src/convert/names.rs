@@ -24,15 +24,16 @@ impl<'py> FromPyObject<'_, 'py> for Names {
 
 /// Converts names of a kind, such as "topics".
 pub(crate) fn names(argument: &Bound<'_, PyAny>, kind: &str) -> PyResult<Vec<String>> {
+    let list = format!("a list of {kind}");
     let name = |item: Bound<'_, PyAny>| -> PyResult<String> {
         let ty = item.get_type().name()?;
-        let message = || format!("a list of {kind} has an item of type {ty}: expected str");
+        let message = || format!("{list} has an item of type {ty}: expected str");
         let item = item.cast::<PyString>().map_err(|_| errors::argument_type(argument.py(), message()))?;
-        let name = utf8(&format!("a list of {kind}"), item)?.to_string();
+        let name = utf8(&list, item)?.to_string();
         check_name("the name", &name)?;
         Ok(name)
     };
-    let names = items(argument, &format!("a list of {kind}"), |example| format!("[{example}]"))?;
+    let names = items(argument, &list, |example| format!("[{example}]"))?;
     names.map(|item| name(item?)).collect()
 }
 
