@@ -21,6 +21,11 @@ use crate::environment::Environment;
 use crate::environment::happy_eyeballs::{attempt_delay, first_success};
 use crate::error::{Error, Kind, Outlook, Phase, Result};
 use crate::ip_zone::host_of;
+use crate::retry::awaited::Awaiting;
+use crate::retry::persistent_failures::{Place, report_while};
+
+/// What has failed while no bootstrap server can be used, in warnings.
+pub(super) const FINDING: &str = "finding the cluster";
 
 /// The endpoint type of controllers.
 const CONTROLLERS: i8 = 2;
@@ -59,14 +64,23 @@ pub(crate) async fn bootstrap(
     let connecting = first_success(order, attempt_delay, |server| async move {
         let attempt = attempts.begin(&server);
         let settings = settings.for_attempt(attempt.progress.clone());
-        let response = bootstrap_from(&server, request, &settings, environment, deadline).await;
+        let unended = || attempt.unended();
+        let awaiting = Awaiting::begin(unended);
+        let connecting = bootstrap_from(&server, request, &settings, environment, deadline);
+        let report = || settings.failures.record(FINDING, &unended(), attempts.searching_since());
+        let response = report_while(connecting, report).await;
+        awaiting.end();
         match &response {
             Ok(_) => attempt.succeed(),
             Err(error) => attempt.fail(error),
         }
         response
     });
-    connecting.await.map_err(|failures| bootstrap_error(unresolved.into_iter().chain(failures).collect()))
+    let found = connecting.await;
+    if found.is_ok() {
+        settings.failures.record_success(FINDING, Place::Everywhere);
+    }
+    found.map_err(|failures| bootstrap_error(unresolved.into_iter().chain(failures).collect()))
 }
 
 /// Resolves each server to the canonical names of its addresses. Returns them with the resolution
@@ -206,7 +220,7 @@ async fn describe_controllers(connection: &Connection) -> Result<MetadataRespons
 }
 
 /// Appends a hint to run the doctor, unless the credentials were refused: the network is fine then.
-fn with_doctor_hint(message: &str, kind: Kind, server: Option<&str>) -> String {
+pub(super) fn with_doctor_hint(message: &str, kind: Kind, server: Option<&str>) -> String {
     match server {
         // The address may have an IP address behind it in parentheses, which the command does not
         // accept.

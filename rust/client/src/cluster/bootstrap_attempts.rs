@@ -3,22 +3,32 @@
 //! Invariant: there is one entry per server at most, and none once the cluster is found.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use crate::cluster::bootstrap::with_doctor_hint;
 use crate::connection::{ConnectionRole, ConnectionState, Owner, SetupProgress, Status, UNKNOWN_BROKER};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind};
+use crate::retry::FAILURES_FORGOTTEN_AFTER;
 use crate::retry::warning_pace::WarningPace;
 
 /// The latest attempts of a client.
 #[derive(Debug, Default)]
 pub(crate) struct BootstrapAttempts {
     servers: Mutex<Vec<ServerAttempt>>,
-    /// The number of callers that try the servers again after a failure.
-    searching: AtomicUsize,
+    searches: Mutex<Searches>,
+}
+
+/// The callers that try the servers again after a failure.
+#[derive(Debug, Default)]
+struct Searches {
+    running: usize,
+    /// When the first of them began that has not found the cluster.
+    since: Option<Instant>,
+    /// When the last of them ended.
+    ended: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -45,15 +55,28 @@ pub(super) struct Search(Arc<BootstrapAttempts>);
 
 impl Drop for Search {
     fn drop(&mut self) {
-        self.0.searching.fetch_sub(1, Ordering::Relaxed);
+        let mut searches = self.0.searches.lock();
+        searches.running = searches.running.saturating_sub(1);
+        searches.ended = Some(Instant::now());
     }
 }
 
 impl BootstrapAttempts {
     /// Marks a search, which tries servers that have failed again.
     pub(super) fn search(self: &Arc<Self>) -> Search {
-        self.searching.fetch_add(1, Ordering::Relaxed);
+        let (mut searches, now) = (self.searches.lock(), Instant::now());
+        let is_old = |ended| now.saturating_duration_since(ended) > FAILURES_FORGOTTEN_AFTER;
+        if searches.running == 0 && searches.ended.is_none_or(is_old) {
+            searches.since = None;
+        }
+        searches.running = searches.running.saturating_add(1);
+        searches.since.get_or_insert(now);
         Search(Arc::clone(self))
+    }
+
+    /// Since when the cluster is searched for; now if it is not.
+    pub(super) fn searching_since(&self) -> Instant {
+        self.searches.lock().since.unwrap_or_else(Instant::now)
     }
 
     /// Drops the entries of servers that are not tried any more.
@@ -81,16 +104,31 @@ impl BootstrapAttempts {
     /// Drops all entries: the cluster is found.
     pub(super) fn found(&self) {
         self.servers.lock().clear();
+        self.searches.lock().since = None;
+    }
+
+    /// The error of an attempt that has not ended, if there is one.
+    pub(super) fn unended(&self) -> Option<Error> {
+        let servers = self.servers.lock();
+        let running = servers.iter().find(|entry| entry.running)?;
+        Some(unended(&running.server, &running.progress))
     }
 
     /// The state of each server that has been tried. `retrying` is whether the servers will be tried again.
     pub(crate) fn status(&self, retrying: bool) -> Vec<Status> {
-        let retrying = retrying || self.searching.load(Ordering::Relaxed) > 0;
+        let retrying = retrying || self.searches.lock().running > 0;
         let servers = self.servers.lock();
         let mut all: Vec<Status> = servers.iter().map(|entry| entry.status(retrying)).collect();
         all.sort_by(|one, other| one.address.cmp(&other.address));
         all
     }
+}
+
+/// The error of an attempt that has not ended.
+fn unended(server: &Endpoint, progress: &SetupProgress) -> Error {
+    let (error, address) = (progress.unended("the bootstrap server does not respond"), server.to_string());
+    let message = with_doctor_hint(error.message(), Kind::Bootstrap, Some(&address));
+    error.with_message(message).address(address)
 }
 
 impl ServerAttempt {
@@ -119,6 +157,11 @@ impl ServerAttempt {
 }
 
 impl RunningAttempt {
+    /// The error while the attempt has not ended.
+    pub(super) fn unended(&self) -> Error {
+        unended(&self.server, &self.progress)
+    }
+
     /// Drops the entry: the server works.
     pub(super) fn succeed(mut self) {
         self.ended = true;
@@ -148,12 +191,8 @@ impl RunningAttempt {
 impl Drop for RunningAttempt {
     fn drop(&mut self) {
         if !self.ended {
-            let error = Error::new(Kind::Connection, "not connected before the call that needed it ended");
-            let error = error.address(self.server.to_string());
-            self.end(match self.progress.phase() {
-                Some(phase) => error.phase(phase),
-                None => error,
-            });
+            let error = self.progress.unended("not connected before the call that needed it ended");
+            self.end(error.address(self.server.to_string()));
         }
     }
 }

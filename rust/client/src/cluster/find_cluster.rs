@@ -8,6 +8,7 @@
 use tokio::time::{Duration, Instant, sleep};
 
 use crate::cluster::Client;
+use crate::cluster::bootstrap::FINDING;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::{Error, Outlook, Result};
@@ -16,8 +17,6 @@ use crate::retry;
 
 /// Consecutive failures after which a probably permanent cause counts as permanent.
 const CONFIRMATIONS: u32 = 3;
-/// Minimum time between two warnings.
-const WARN_EVERY: Duration = Duration::from_secs(10);
 
 impl Client {
     /// Creates a client and finds its cluster, as [`Client::find_cluster`] does.
@@ -35,14 +34,9 @@ impl Client {
         let backoff = self.config().connect_backoff();
         let _search = self.inner.bootstrap_attempts.search();
         let (mut failures, mut consecutive) = (0, 0);
-        let mut last_warning: Option<Instant> = None;
         let mut previous: Option<Error> = None;
         loop {
             let Err(error) = self.refresh_by(0, TopicSelector::Tracked, Some(deadline)).await else {
-                if last_warning.is_some() {
-                    let line = retry::recovery_line(started.elapsed(), "finding the cluster");
-                    tracing::info!(target: "ottla.connection", "{line}");
-                }
                 return Ok(());
             };
             // An attempt that the deadline cut short says less than the one before it.
@@ -59,9 +53,7 @@ impl Client {
                 return Err(error);
             }
             // A probably permanent cause is told once: as the error, as soon as it is confirmed.
-            let is_due = last_warning.is_none_or(|last_warning| last_warning.elapsed() >= WARN_EVERY);
-            if is_due && consecutive == 0 {
-                last_warning = Some(Instant::now());
+            if consecutive == 0 && self.inner.settings.failures.opens(FINDING, &error, started) {
                 warn(&error, deadline);
             }
             previous = Some(error);
@@ -73,7 +65,7 @@ impl Client {
 fn warn(error: &Error, deadline: Instant) {
     let left = deadline.saturating_duration_since(Instant::now()).as_secs_f64();
     tracing::warn!(
-        target: "ottla.connection",
+        target: "ottla.client",
         %error,
         "the cluster is not found yet; trying again for up to {left:.1} s",
     );

@@ -18,6 +18,7 @@ use crate::environment::happy_eyeballs::first_success;
 use crate::error::{Error, Kind, Phase, Result};
 use crate::metadata::{RefreshPermit, Snapshot, TopicSelector};
 use crate::printable::printable;
+use crate::retry::awaited::Awaiting;
 
 /// How long to wait for a broker's metadata before asking the next one too. The response comes after
 /// those to earlier requests on the connection, which may be long polls.
@@ -44,7 +45,14 @@ impl Client {
             ));
         }
         let metadata = &self.inner.metadata;
-        let attempt = match metadata.refresh_permit(stale, selector).await {
+        let awaiting = Awaiting::begin(|| {
+            let message = "the metadata is being requested for another call";
+            let hanging = self.inner.bootstrap_attempts.unended();
+            hanging.unwrap_or_else(|| Error::new(Kind::Connection, message).phase(Phase::Metadata))
+        });
+        let permit = metadata.refresh_permit(stale, selector).await;
+        awaiting.end();
+        let attempt = match permit {
             RefreshPermit::Granted(attempt) => attempt,
             RefreshPermit::AlreadyRefreshed => return Ok(metadata.snapshot()),
             RefreshPermit::Failed(error) => return Err(error),

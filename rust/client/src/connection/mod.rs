@@ -55,7 +55,8 @@ pub use versions::ApiRange;
 pub(crate) use versions::{api_versions_request, is_controller};
 
 use crate::endpoint::Endpoint;
-use crate::error::{Error, Phase, Result};
+use crate::error::{Error, Kind, Phase, Result};
+use crate::retry::awaited::Awaiting;
 use frame_writer::{FrameWriter, Outgoing};
 pub(crate) use in_flight::Responder;
 use in_flight::{ConnectionShared, InFlightRequest, InFlightRequests};
@@ -262,7 +263,12 @@ impl Connection {
     pub async fn permit(&self) -> Result<InFlightPermit> {
         let throttled = *self.throttled.lock();
         if let Some(until) = throttled {
+            let awaiting = Awaiting::begin(|| {
+                let message = "the broker asked for a pause: a quota is exceeded";
+                Error::new(Kind::Connection, message).address(self.address())
+            });
             sleep_until(until).await;
+            awaiting.end();
         }
         loop {
             let permit = Arc::clone(&self.in_flight).acquire_owned().await;
@@ -359,7 +365,13 @@ impl Connection {
         pending: PendingResponse,
         version: i16,
     ) -> Result<R::Response> {
-        let bytes = pending.0.await.unwrap_or_else(|_| Err(self.close_error()))?;
+        let awaiting = Awaiting::begin(|| {
+            let message = format!("no response to {} yet", R::API.name());
+            Error::new(Kind::Connection, message).api(R::API).address(self.address())
+        });
+        let bytes = pending.0.await.unwrap_or_else(|_| Err(self.close_error()));
+        awaiting.end();
+        let bytes = bytes?;
         self.decode::<R>(bytes, version)
     }
 

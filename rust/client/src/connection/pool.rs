@@ -24,6 +24,7 @@ use crate::endpoint::Endpoint;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Event;
+use crate::retry::awaited::Awaiting;
 use crate::retry::backoff::Backoff;
 use crate::tasks::panics::try_catch;
 
@@ -130,7 +131,17 @@ impl Pool {
             return Ok(connection);
         }
         let mut outcome = self.attempt(broker, &slot, endpoint)?;
-        if let Ok(outcome) = outcome.wait_for(Option::is_some).await
+        let awaiting = Awaiting::begin(|| {
+            let unreachable = UnreachableBroker { broker, endpoint, settings: &self.settings };
+            match (slot.progress(), slot.last_error.lock().clone()) {
+                // Between two attempts, the failure of the first says more.
+                (None, Some(failed)) => failed,
+                (progress, _) => unreachable.unended(&progress.unwrap_or_default()),
+            }
+        });
+        let waited = outcome.wait_for(Option::is_some).await;
+        awaiting.end();
+        if let Ok(outcome) = waited
             && let Some(outcome) = &*outcome
         {
             return outcome.clone();

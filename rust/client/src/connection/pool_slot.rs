@@ -12,11 +12,12 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::{Duration, Instant};
+use tokio::time::Instant;
 
 use super::{Connection, ConnectionRole, ConnectionState, Owner, SetupProgress, Status};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind, Result};
+use crate::retry::FAILURES_FORGOTTEN_AFTER;
 
 /// The result of an attempt to connect; `None` while it runs.
 pub(super) type ConnectOutcome = Option<Result<Arc<Connection>>>;
@@ -46,9 +47,6 @@ pub(super) struct ConnectAttempts {
     /// Connections that are still in use but not given to new requests.
     former: Vec<Weak<Connection>>,
 }
-
-/// After this long without an attempt, earlier failures no longer count.
-const FAILURES_FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 
 impl ConnectAttempts {
     /// When the first of the failed attempts since the last connection began; `now` if none failed.
@@ -181,6 +179,13 @@ impl PoolSlot {
             self.current.store(found.clone());
         }
         found
+    }
+
+    /// The progress of the attempt to connect, if one runs and does not wait for the backoff.
+    pub(super) fn progress(&self) -> Option<SetupProgress> {
+        let attempts = self.attempts.lock();
+        let progress = attempts.running.as_ref().map(|running| running.progress.clone());
+        progress.filter(|progress| progress.phase().is_some())
     }
 
     pub(super) fn status(&self, (broker, role, owner): PoolKey) -> Status {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 
-use crate::error::Phase;
+use crate::error::{Error, Kind, Phase};
 
 /// The progress of one attempt to connect. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -102,6 +102,15 @@ impl SetupProgress {
     /// The current step, or else the last one; `None` before the first one.
     pub(crate) fn phase(&self) -> Option<Phase> {
         self.0.lock().shown().last().map(|step| step.phase)
+    }
+
+    /// An error with the current step, for an attempt that has not ended.
+    pub(crate) fn unended(&self, message: &str) -> Error {
+        let error = Error::new(Kind::Connection, message);
+        match self.phase() {
+            Some(phase) => error.phase(phase),
+            None => error,
+        }
     }
 
     /// The steps and the time that each took, or has taken so far.

@@ -4,18 +4,14 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::pin;
 
-use tokio::time::{Duration, Instant, timeout};
+use tokio::time::Instant;
 
-use super::Settings;
 use super::overdue_responses::record_response;
+use super::{Settings, SetupProgress};
 use crate::endpoint::Endpoint;
-use crate::error::{Error, Kind};
-use crate::retry::persistent_failures::{Place, REPORTED_AFTER};
-
-/// How often an attempt that hangs is reported.
-const CHECK_INTERVAL: Duration = REPORTED_AFTER;
+use crate::error::Error;
+use crate::retry::persistent_failures::{Place, report_while};
 
 /// A broker that a connection is being opened to.
 pub(super) struct UnreachableBroker<'a> {
@@ -33,20 +29,13 @@ impl fmt::Display for UnreachableBroker<'_> {
 impl UnreachableBroker<'_> {
     /// Awaits an attempt to connect, and reports it while it hangs.
     pub(super) async fn report_while<T>(&self, attempt: impl Future<Output = T>, since: Instant) -> T {
-        let mut attempt = pin!(attempt);
-        loop {
-            match timeout(CHECK_INTERVAL, &mut attempt).await {
-                Ok(outcome) => return outcome,
-                Err(_) => {
-                    let error = Error::new(Kind::Connection, "the broker does not respond");
-                    let error = match self.settings.progress.phase() {
-                        Some(phase) => error.phase(phase),
-                        None => error,
-                    };
-                    self.report(&self.explain(error), since);
-                }
-            }
-        }
+        let report = || self.report(&self.unended(&self.settings.progress), since);
+        report_while(attempt, report).await
+    }
+
+    /// The error of an attempt that has not ended.
+    pub(super) fn unended(&self, progress: &SetupProgress) -> Error {
+        self.explain(progress.unended("the broker does not respond"))
     }
 
     /// Adds the broker's id, the origin of its address and a hint to run the doctor.

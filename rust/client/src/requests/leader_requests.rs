@@ -4,11 +4,12 @@
 //! no partition is missing from the result.
 
 use std::collections::{BTreeMap, HashMap};
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use ottla_protocol::ErrorCode;
-use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
 use crate::cluster::Client;
@@ -105,20 +106,25 @@ impl Client {
         }
         let snapshot = self.snapshot();
         let mut last = None;
-        let mut requests = JoinSet::new();
+        let mut requests = Vec::new();
         for (broker, requests_of_broker) in call.group_by_leader(&snapshot, &mut last) {
             let partitions: Vec<TopicPartition> = requests_of_broker.keys().cloned().collect();
             let response = send(self.clone(), broker, requests_of_broker, Arc::clone(&snapshot));
-            requests.spawn(async move { (broker, partitions, response.await) });
+            requests.push(Box::pin(async move { (broker, partitions, response.await) }));
         }
-        while let Some(joined) = retry.attempt(async { Ok(requests.join_next().await) }).await? {
-            let Ok((broker, partitions, results)) = joined else { continue };
-            match results {
-                Ok(results) => call.process(results, broker, &mut last),
-                Err(error) if error.may_pass() => last = Some(error),
-                Err(error) => partitions.iter().for_each(|partition| call.fail(partition, error.clone())),
+        let responses = async {
+            // Dropped with the attempt: the responses that have not come are the cause of a timeout.
+            let mut requests = requests;
+            while let Some((broker, partitions, results)) = next_of(&mut requests).await {
+                match results {
+                    Ok(results) => call.process(results, broker, &mut last),
+                    Err(error) if error.may_pass() => last = Some(error),
+                    Err(error) => partitions.iter().for_each(|partition| call.fail(partition, error.clone())),
+                }
             }
-        }
+            Ok(())
+        };
+        retry.attempt(responses).await?;
         if call.is_done() {
             return Ok(());
         }
@@ -165,6 +171,23 @@ impl Client {
         }
         Ok(())
     }
+}
+
+/// The result of the first of `running` that ends, which is taken out; `None` if there is none.
+async fn next_of<F: Future>(running: &mut Vec<Pin<Box<F>>>) -> Option<F::Output> {
+    if running.is_empty() {
+        return None;
+    }
+    let (at, ended) = poll_fn(|cx| {
+        let ready = running.iter_mut().enumerate().find_map(|(at, future)| match future.as_mut().poll(cx) {
+            Poll::Ready(ended) => Some((at, ended)),
+            Poll::Pending => None,
+        });
+        ready.map_or(Poll::Pending, Poll::Ready)
+    })
+    .await;
+    drop(running.swap_remove(at));
+    Some(ended)
 }
 
 /// The partitions of one call: those without a result, and the results of the others.

@@ -3,6 +3,7 @@
 //! Invariant: no wait exceeds the deadline, and the error at the deadline contains the last failure.
 //! Persistent failures are logged as warnings long before the deadline.
 
+pub(crate) mod awaited;
 pub mod backoff;
 pub(crate) mod persistent_failures;
 pub(crate) mod warning_pace;
@@ -11,7 +12,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::time::{Duration, Instant, sleep, timeout_at};
+use tokio::time::{Duration, Instant, sleep};
 
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
@@ -19,6 +20,8 @@ use crate::metrics::Metrics;
 use crate::retry::backoff::Backoff;
 use crate::retry::persistent_failures::{PersistentFailures, Place};
 
+/// After this long without an attempt, earlier failures no longer count.
+pub(crate) const FAILURES_FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 /// Longer timeouts could overflow `Instant`.
 const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 86_400);
 
@@ -88,7 +91,10 @@ impl Retry {
     /// Runs one attempt, limited by the deadline.
     pub(crate) async fn attempt<T>(&self, attempt: impl Future<Output = Result<T>>) -> Result<T> {
         self.succeeded.store(false, Ordering::Relaxed);
-        let result = timeout_at(self.deadline, attempt).await.unwrap_or_else(|_| Err(self.timed_out()));
+        let result = match awaited::until(self.deadline, attempt).await {
+            Ok(result) => result,
+            Err(awaited) => Err(self.timed_out_awaiting(awaited)),
+        };
         self.succeeded.store(result.is_ok(), Ordering::Relaxed);
         result
     }
@@ -176,6 +182,15 @@ impl Retry {
         match &self.last {
             Some(last) => self.timed_out_after(last),
             None => Error::new(Kind::Timeout, self.late()),
+        }
+    }
+
+    /// The error of a call that the deadline ended during an attempt, which still waited for this.
+    fn timed_out_awaiting(&self, awaited: Vec<Error>) -> Error {
+        match (&self.last, awaited.first()) {
+            (None, Some(first)) => self.timed_out_after(&first.clone().with_attempts(awaited)),
+            // What has failed is known; what was awaited might still have come.
+            _ => self.timed_out(),
         }
     }
 

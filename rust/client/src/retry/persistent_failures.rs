@@ -7,11 +7,13 @@
 
 use std::collections::HashMap;
 use std::fmt::{self, Display};
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, timeout};
 
 use crate::error::{Error, Kind};
 use crate::retry::recovery_line;
@@ -20,6 +22,17 @@ use crate::retry::warning_pace::WarningPace;
 /// How long a failure must last to be reported.
 pub(crate) const REPORTED_AFTER: Duration = Duration::from_secs(2);
 const MAX_CAUSES: usize = 1_000;
+
+/// Awaits what may hang, and calls `report` at intervals while it does.
+pub(crate) async fn report_while<T>(attempt: impl Future<Output = T>, report: impl Fn()) -> T {
+    let mut attempt = pin!(attempt);
+    loop {
+        match timeout(REPORTED_AFTER, &mut attempt).await {
+            Ok(outcome) => return outcome,
+            Err(_) => report(),
+        }
+    }
+}
 
 /// The common data of failures that share a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -126,6 +139,11 @@ impl PersistentFailures {
         } else if self.is_due(error, &what, since, now) {
             tracing::warn!(target: "ottla.client", %error, "{what} has been failing for {} s", lasted.as_secs());
         }
+    }
+
+    /// Whether to log a failure of `what` now, of which the caller warns in its own words.
+    pub(crate) fn opens(&self, what: impl Display, error: &Error, since: Instant) -> bool {
+        self.is_next(error, what, since, Instant::now())
     }
 
     /// Records that `what` has succeeded, which ends its warning.
