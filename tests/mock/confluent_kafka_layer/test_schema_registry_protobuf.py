@@ -12,6 +12,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from ottla.testing import MockRegistry
 from tests.support import protobuf_messages as shop
+from tests.support.child import run_child
 from tests.support.registry_layers import NAMES, ORIGINAL, OURS, Layer, both, outcome
 
 CLASSES = shop.classes()
@@ -126,3 +127,20 @@ def test_the_asyncio_classes_do_the_same(mock_registry: MockRegistry) -> None:
         return payloads
 
     assert asyncio.run(trace(OURS)) == asyncio.run(trace(ORIGINAL))
+
+
+@pytest.mark.parametrize("first", ["confluent_kafka", "ottla.compat.confluent_kafka"])
+def test_generated_code_of_both_is_loaded_in_one_process(first: str) -> None:
+    """Regression: the pool refused a file of the same name with other content."""
+    program = f"""
+        from importlib import import_module
+        both = ["confluent_kafka", "ottla.compat.confluent_kafka"]
+        files = ["meta_pb2", "type.decimal_pb2", "types.decimal_pb2"]
+        for package in sorted(both, key={first!r}.__ne__):
+            for file in files:
+                import_module(f"{{package}}.schema_registry.confluent.{{file}}")
+        print("loaded", package)
+    """
+    done = run_child(program)
+    assert done.code == 0, done.output
+    assert "loaded" in done.output

@@ -56,7 +56,6 @@ def _definition(name: str) -> Any:
         file_named(DECIMAL)
         file.dependency.append(DECIMAL)
         file.public_dependency.append(0)
-        file.package = "confluent.types"
     elif name == DECIMAL:
         file.package = "confluent.type"
         message = file.message_type.add(name="Decimal")
