@@ -273,8 +273,8 @@ def _reload(
         config = read
     except KafkaError as error:
         say(
-            f"nothing was changed, since the configuration cannot be read again: {error}; mend it "
-            "and send SIGHUP again",
+            f"nothing was changed, since the configuration cannot be read again: {error}; "
+            "correct it and send SIGHUP again",
             "warning",
         )
     else:
@@ -285,7 +285,7 @@ def _reload(
     except ConfigError as error:
         say(
             f"the access log goes on in the file that is open, since it cannot be opened again: "
-            f"{error}; mend this and send SIGHUP again",
+            f"{error}; correct this and send SIGHUP again",
             "warning",
         )
     return config

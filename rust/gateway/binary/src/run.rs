@@ -143,13 +143,13 @@ fn reload(gateway: &Gateway, cluster: &ClusterOptions, log: &Log) {
         Ok(()) => tracing::info!(target: "ottla.gateway", "the configuration and all files were read again"),
         Err(why) => tracing::warn!(
             target: "ottla.gateway",
-            "nothing was changed, since the configuration cannot be read again: {why}; mend it and send SIGHUP again"
+            "nothing was changed, since the configuration cannot be read again: {why}; correct it and send SIGHUP again"
         ),
     }
     if let Some(log) = &**log
         && let Err(error) = log.reopen()
     {
-        tracing::warn!(target: "ottla.gateway", %error, "the access log cannot be opened again, and goes on in the file that is open; mend this and send SIGHUP again");
+        tracing::warn!(target: "ottla.gateway", %error, "the access log cannot be opened again, and goes on in the file that is open; correct this and send SIGHUP again");
     }
 }
 
