@@ -97,6 +97,31 @@ def test_a_fenced_producer_is_fatal(mock_cluster: MockCluster, topic: str) -> No
     assert visible(mock_cluster, topic) == []
 
 
+def test_what_a_commit_has_raised_is_not_raised_again(
+    mock_cluster: MockCluster, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Regression: the block ended with the same error about the transaction's records."""
+    with initialized(mock_cluster) as producer:
+        producer.begin_transaction()
+        producer.send(topic, b"a")
+        mock_cluster.fence_producer("billing")
+        with pytest.raises(errors.FencedError):
+            producer.commit_transaction()
+    assert "was not checked" not in caplog.text
+
+
+def test_without_a_commit_the_block_raises_what_became_of_its_records(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    with (
+        pytest.raises(errors.KafkaError, match="1 record was not written, and its result was not"),
+        initialized(mock_cluster) as producer,
+    ):
+        producer.begin_transaction()
+        mock_cluster.fence_producer("billing")
+        producer.send(topic, b"a")
+
+
 def test_without_a_transactional_id(mock_cluster: MockCluster) -> None:
     with (
         ottla.Producer(mock_cluster.bootstrap) as producer,

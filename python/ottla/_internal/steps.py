@@ -95,28 +95,35 @@ def call_all(steps: Steps) -> Any:
     """Make the calls that the steps yield."""
     result: Any = None
     error: BaseException | None = None
-    while True:
-        try:
-            step = steps.send(result) if error is None else steps.throw(error)
-        except StopIteration as done:
-            return done.value
-        try:
-            result, error = step(), None
-        except BaseException as raised:  # noqa: BLE001 - the steps handle it
-            result, error = None, raised
+    try:
+        while True:
+            try:
+                step = steps.send(result) if error is None else steps.throw(error)
+            except StopIteration as done:
+                return done.value
+            try:
+                result, error = step(), None
+            except BaseException as raised:  # noqa: BLE001 - the steps handle it
+                result, error = None, raised
+    finally:
+        # The traceback of the one that goes on has this frame.
+        error = None
 
 
 async def await_all(steps: Steps) -> Any:
     """Make the calls that the steps yield, and await them."""
     result: Any = None
     error: BaseException | None = None
-    while True:
-        try:
-            step = steps.send(result) if error is None else steps.throw(error)
-        except StopIteration as done:
-            return done.value
-        try:
-            made = step()
-            result, error = (await made if inspect.isawaitable(made) else made), None
-        except BaseException as raised:  # noqa: BLE001 - the steps handle it
-            result, error = None, raised
+    try:
+        while True:
+            try:
+                step = steps.send(result) if error is None else steps.throw(error)
+            except StopIteration as done:
+                return done.value
+            try:
+                made = step()
+                result, error = (await made if inspect.isawaitable(made) else made), None
+            except BaseException as raised:  # noqa: BLE001 - the steps handle it
+                result, error = None, raised
+    finally:
+        error = None

@@ -84,7 +84,8 @@ class Transformation:
             limit[name] = integer("max_records", max_records)
         poll = consumer.poll_arrow if arrow else consumer.poll
         self._poll = partial(poll, timeout=_POLL_TIMEOUT, **limit)
-        self._process = self._batch if arrow else self._records
+        # Not the method: it would refer to this object, and keep both clients until a collection.
+        self._is_arrow = arrow
         self._summary = TransformSummary()
 
     def run(self) -> Steps:
@@ -116,7 +117,8 @@ class Transformation:
     def _transaction(self, polled: Any) -> Steps:
         self._producer.begin_transaction()
         try:
-            counts = yield from self._process(polled)
+            process = self._batch if self._is_arrow else self._records
+            counts = yield from process(polled)
             offsets = partial(self._producer.send_offsets_to_transaction, None, self._consumer)
             yield offsets
             yield from commit(self._producer, _logger, self._commit_timeout)

@@ -173,6 +173,7 @@ class Engine:
             raise
         finally:
             self._report(items[0], outcome)
+            outcome.forget()
 
     def _exactly_once(self, partition: Partition, items: Sequence[Item], outcome: Outcome) -> Steps:
         try:
@@ -218,7 +219,11 @@ class Engine:
         yield from self._calls.call(items, outcome)
         for failure in outcome.failures.values():
             if self._policy.action(failure) == "stop":
-                raise failure
+                try:
+                    raise failure
+                finally:
+                    # Its traceback has this frame: the cycle would keep both clients.
+                    del failure
         if outcome.is_whole and self._settings.exactly_once:
             # What the handler has sent before it failed goes with its attempt.
             yield from abort(self._producer, _logger)

@@ -46,6 +46,11 @@ class Outcome:
     error: BaseException | None = None
     is_aborted: bool = False
 
+    def forget(self) -> None:
+        """Drop the exceptions: the frames in the traceback of one that goes on hold this."""
+        self.failures.clear()
+        self.error = None
+
 
 class HandlerCalls:
     """Calls a handler.

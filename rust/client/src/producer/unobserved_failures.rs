@@ -82,6 +82,8 @@ struct Log {
     /// The failures beyond [`MAX_BATCHES`].
     overflow: Option<UnobservedFailure>,
     overflow_reported: bool,
+    /// Whether the application knows that no later record is written either.
+    is_told: bool,
 }
 
 /// The unobserved failures of one producer.
@@ -104,6 +106,9 @@ impl UnobservedFailures {
     /// Adds failed records of a batch.
     pub(super) fn add(&self, produce_result: &Arc<ProduceResult>, first: usize, count: usize, error: &Error) {
         let mut log = self.0.lock();
+        if log.is_told {
+            return;
+        }
         if log.failed.len() >= MAX_BATCHES {
             log.failed.retain(|records| records.unobserved() > 0);
         }
@@ -120,6 +125,11 @@ impl UnobservedFailures {
     /// Forgets all failures: the application has aborted the transaction.
     pub(super) fn forget(&self) {
         *self.0.lock() = Log::default();
+    }
+
+    /// Forgets all failures, and later ones: a call has raised the error that ends the producer.
+    pub(super) fn forget_from_now_on(&self) {
+        *self.0.lock() = Log { is_told: true, ..Log::default() };
     }
 
     /// Takes the failures that were not logged yet and are older than `age`, merged by partition and

@@ -114,7 +114,7 @@ impl Producer {
     /// [`Error::is_fatal`] names: close the producer; if [`Error::is_maybe_done`], it is not known whether the
     /// transaction was committed.
     pub async fn commit_transaction(&self, timeout: Option<Duration>) -> Result<()> {
-        self.end_transaction(TransactionResult::Commit, self.call_deadline(timeout)).await
+        self.end_for_caller(TransactionResult::Commit, timeout).await
     }
 
     /// Aborts the transaction: records that were not sent fail with [`Kind::TransactionAborted`], and none
@@ -124,7 +124,7 @@ impl Producer {
     /// [`Kind::Timeout`] after `timeout` (default `max.block.ms`): the abort continues; call it again to wait
     /// for it. Every other error is fatal.
     pub async fn abort_transaction(&self, timeout: Option<Duration>) -> Result<()> {
-        self.end_transaction(TransactionResult::Abort, self.call_deadline(timeout)).await
+        self.end_for_caller(TransactionResult::Abort, timeout).await
     }
 
     /// Aborts an open transaction when the producer closes, and waits for a running call.
@@ -160,6 +160,16 @@ impl Producer {
             TransactionResult::Abort => &self.times().abort,
         };
         timed(sensor, manager.running.run(Call::End(result), deadline, prepare)).await
+    }
+
+    /// Ends the transaction for the application. After a fatal error it knows of the records as much as the
+    /// producer.
+    async fn end_for_caller(&self, result: TransactionResult, timeout: Option<Duration>) -> Result<()> {
+        let ended = self.end_transaction(result, self.call_deadline(timeout)).await;
+        if ended.as_ref().is_err_and(Error::is_fatal) {
+            self.inner.accumulator.failures.forget_from_now_on();
+        }
+        ended
     }
 
     fn times(&self) -> &TransactionTimes {
