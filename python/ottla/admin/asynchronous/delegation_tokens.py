@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import delegation_tokens
 from ottla.admin.delegation_tokens import DelegationToken
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -70,7 +71,7 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
         """
         renewers = arguments.names("renewers", renewers)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking a delegation token",
                 timeout,
@@ -131,7 +132,7 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking a delegation token",
                 timeout,
@@ -188,7 +189,7 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking a delegation token",
                 timeout,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import quorum
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
@@ -90,7 +91,7 @@ class AsyncQuorumCalls(AsynchronousCalls):
         """
         voter_id = arguments.integer("voter_id", voter_id)
         endpoints = arguments.collection("endpoints", endpoints)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking voters",
                 timeout,
@@ -154,7 +155,7 @@ class AsyncQuorumCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
         """
         voter_id = arguments.integer("voter_id", voter_id)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking voters",
                 timeout,

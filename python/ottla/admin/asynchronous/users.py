@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import users as user_operations
 from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -112,7 +113,7 @@ class AsyncUserCalls(AsynchronousCalls):
         alterations = arguments.mapping(
             "alterations", alterations, '{"user": [SetPassword("secret")]}'
         )
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking users",
                 timeout,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import config_plan, config_resources, configs
 from ottla.admin.config_resources import ConfigResource, ResourceType
 from ottla.admin.configs import Alteration, ConfigEntry
@@ -95,6 +96,7 @@ class ConfigCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic does not exist.
         """
+        documentation = flag("documentation", documentation)
         resources = arguments.collection("resources", resources)
         keys = arguments.names("keys", keys)
         return self._run(
@@ -156,7 +158,7 @@ class ConfigCalls(BlockingCalls):
             UnknownTopicError: a topic does not exist.
         """
         alterations = configs.checked(alterations)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking configurations",
                 timeout,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import group_offsets, lag, resetting
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_offsets import CommittedOffset
@@ -64,6 +65,7 @@ class GroupOffsetCalls(BlockingCalls):
             AuthorizationError: the principal may not describe a group or a topic.
             TimeoutError: a coordinator did not respond in time.
         """
+        require_stable = flag("require_stable", require_stable)
         groups = arguments.names("groups", groups)
         return self._run(
             "listing the offsets of groups",
@@ -125,7 +127,7 @@ class GroupOffsetCalls(BlockingCalls):
             UnknownTopicError: a partition does not exist.
         """
         committed = group_offsets.committed_offsets(offsets)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking the offsets of a group",
                 timeout,
@@ -185,7 +187,7 @@ class GroupOffsetCalls(BlockingCalls):
             UnknownTopicError: a partition does not exist.
         """
         partitions = arguments.partitions("partitions", partitions)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking the offsets of a group",
                 timeout,
@@ -230,6 +232,7 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        dry_run = flag("dry_run", dry_run)
         target = resetting.checked(target)
         places = arguments.topics_or_partitions("places", places)
         return self._run(

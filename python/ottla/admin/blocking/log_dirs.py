@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import log_dirs
 from ottla.admin.items import ItemErrors, settled
 from ottla.admin.log_dirs import LogDirDescription, Replica
@@ -121,7 +122,7 @@ class LogDirCalls(BlockingCalls):
             UnknownTopicError: a topic or a partition does not exist.
         """
         paths = arguments.mapping("paths", paths, '{("topic", 0, 1): "/data"}')
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking log directories",
                 timeout,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import quorum
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
@@ -89,7 +90,7 @@ class QuorumCalls(BlockingCalls):
         """
         voter_id = arguments.integer("voter_id", voter_id)
         endpoints = arguments.collection("endpoints", endpoints)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking voters",
                 timeout,
@@ -153,7 +154,7 @@ class QuorumCalls(BlockingCalls):
             TimeoutError: the controller did not respond in time.
         """
         voter_id = arguments.integer("voter_id", voter_id)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking voters",
                 timeout,
