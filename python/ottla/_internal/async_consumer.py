@@ -143,7 +143,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
                 it; ``seek`` past it to continue.
             KafkaError: as for ``poll``, and the errors of the schema registry. No record is lost.
         """
-        names = arguments.names("columns", columns)
+        names = None if columns is None else arguments.names("columns", columns)
         return await self._poll(
             timeout,
             lambda: self._poll_batch(

@@ -244,7 +244,8 @@ def scan_async(
         first = renew()
     wanted = scanning.topic_list(topics)
     indexes = None if partitions is None else integers("partitions", partitions)
-    columns = names("columns", columns)
+    if columns is not None:
+        columns = names("columns", columns)
     # The core sees these when the scan starts: too late to show the call that passed them.
     max_rows = integer("max_rows", max_rows)
     target_bytes = integer("target_bytes", target_bytes)

@@ -117,7 +117,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             ConfigError: a column does not exist or is listed twice.
             KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
         """
-        names = arguments.names("columns", columns)
+        names = None if columns is None else arguments.names("columns", columns)
         max_rows = arguments.integer("max_rows", max_rows)
         return await self._poll(
             timeout, lambda: self._pop_batch(max_rows, names, include_headers), is_batch=True

@@ -147,7 +147,8 @@ def serve(
         tls_cert=tls_cert,
         tls_key=tls_key,
     )
-    cluster_arguments = names("cluster_arguments", cluster_arguments)
+    if cluster_arguments is not None:
+        cluster_arguments = names("cluster_arguments", cluster_arguments)
     # The packages of the extra are imported here, not with ottla.
     from ottla.console.app import application
     from ottla.console.routes.context import context_of

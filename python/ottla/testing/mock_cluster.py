@@ -77,7 +77,7 @@ class MockCluster(
     ) -> None:
         self._core = _core.MockCluster(
             brokers,
-            racks=names("racks", racks),
+            racks=None if racks is None else names("racks", racks),
             auto_create_topics=auto_create_topics,
             default_partitions=default_partitions,
             max_message_bytes=max_message_bytes,

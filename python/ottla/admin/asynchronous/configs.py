@@ -41,7 +41,8 @@ class AsyncConfigCalls(AsynchronousCalls):
             ConfigError: a type is unknown.
             TimeoutError: no broker responded in time.
         """
-        types = arguments.collection("types", types)
+        if types is not None:
+            types = arguments.collection("types", types)
         return await self._run(
             "listing configuration resources",
             timeout,
@@ -99,7 +100,8 @@ class AsyncConfigCalls(AsynchronousCalls):
         """
         documentation = flag("documentation", documentation)
         resources = arguments.collection("resources", resources)
-        keys = arguments.names("keys", keys)
+        if keys is not None:
+            keys = arguments.names("keys", keys)
         return await self._run(
             "describing configurations",
             timeout,

@@ -220,7 +220,8 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: a principal is invalid.
             TimeoutError: no broker responded in time.
         """
-        owners = arguments.names("owners", owners)
+        if owners is not None:
+            owners = arguments.names("owners", owners)
         return await self._run(
             "describing delegation tokens",
             timeout,

@@ -81,8 +81,7 @@ class AsyncElectionCalls(AsynchronousCalls):
             UnknownTopicError: a topic or a partition does not exist.
         """
         unclean = flag("unclean", unclean)
-        partitions = arguments.partitions("partitions", partitions)
-        wanted = None if partitions is None else list(partitions)
+        wanted = None if partitions is None else arguments.partitions("partitions", partitions)
         if flag("dry_run", dry_run):
             return await self._run(
                 "checking leaders",

@@ -235,7 +235,8 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
         """
         dry_run = flag("dry_run", dry_run)
         target = resetting.checked(target)
-        places = arguments.topics_or_partitions("places", places)
+        if places is not None:
+            places = arguments.topics_or_partitions("places", places)
         return await self._run(
             "resetting the offsets of a group",
             timeout,

@@ -114,7 +114,8 @@ class AsyncReassignmentCalls(AsynchronousCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: the controller did not respond in time.
         """
-        partitions = arguments.partitions("partitions", partitions)
+        if partitions is not None:
+            partitions = arguments.partitions("partitions", partitions)
         return await self._run(
             "listing reassignments",
             timeout,

@@ -58,7 +58,8 @@ class AsyncUserCalls(AsynchronousCalls):
             BrokerError: a user has none, or the brokers do not support it (before Kafka 2.7).
             TimeoutError: no broker responded in time.
         """
-        users = arguments.names("users", users)
+        if users is not None:
+            users = arguments.names("users", users)
         return await self._run(
             "describing users",
             timeout,

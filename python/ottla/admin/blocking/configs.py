@@ -40,7 +40,8 @@ class ConfigCalls(BlockingCalls):
             ConfigError: a type is unknown.
             TimeoutError: no broker responded in time.
         """
-        types = arguments.collection("types", types)
+        if types is not None:
+            types = arguments.collection("types", types)
         return self._run(
             "listing configuration resources",
             timeout,
@@ -98,7 +99,8 @@ class ConfigCalls(BlockingCalls):
         """
         documentation = flag("documentation", documentation)
         resources = arguments.collection("resources", resources)
-        keys = arguments.names("keys", keys)
+        if keys is not None:
+            keys = arguments.names("keys", keys)
         return self._run(
             "describing configurations",
             timeout,

@@ -219,7 +219,8 @@ class DelegationTokenCalls(BlockingCalls):
             ConfigError: a principal is invalid.
             TimeoutError: no broker responded in time.
         """
-        owners = arguments.names("owners", owners)
+        if owners is not None:
+            owners = arguments.names("owners", owners)
         return self._run(
             "describing delegation tokens",
             timeout,

@@ -113,7 +113,8 @@ class ReassignmentCalls(BlockingCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: the controller did not respond in time.
         """
-        partitions = arguments.partitions("partitions", partitions)
+        if partitions is not None:
+            partitions = arguments.partitions("partitions", partitions)
         return self._run(
             "listing reassignments",
             timeout,

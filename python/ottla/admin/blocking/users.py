@@ -57,7 +57,8 @@ class UserCalls(BlockingCalls):
             BrokerError: a user has none, or the brokers do not support it (before Kafka 2.7).
             TimeoutError: no broker responded in time.
         """
-        users = arguments.names("users", users)
+        if users is not None:
+            users = arguments.names("users", users)
         return self._run(
             "describing users",
             timeout,
