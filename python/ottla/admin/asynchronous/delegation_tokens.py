@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
-from ottla._internal.required_arguments import flag
+from ottla._internal.required_arguments import flag, octets
 from ottla.admin import delegation_tokens
 from ottla.admin.delegation_tokens import DelegationToken
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -132,6 +132,7 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
+        hmac = octets("hmac", hmac)
         if flag("dry_run", dry_run):
             return await self._run(
                 "checking a delegation token",
@@ -189,6 +190,7 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
+        hmac = octets("hmac", hmac)
         if flag("dry_run", dry_run):
             return await self._run(
                 "checking a delegation token",

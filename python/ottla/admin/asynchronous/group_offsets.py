@@ -127,6 +127,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         committed = group_offsets.committed_offsets(offsets)
         if flag("dry_run", dry_run):
             return await self._run(
@@ -187,6 +188,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         partitions = arguments.partitions("partitions", partitions)
         if flag("dry_run", dry_run):
             return await self._run(
@@ -233,6 +235,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        group = arguments.text("group", group)
         dry_run = flag("dry_run", dry_run)
         target = resetting.checked(target)
         if places is not None:
@@ -267,6 +270,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             BrokerError: the group does not exist.
             TimeoutError: a broker did not respond in time.
         """
+        group = arguments.text("group", group)
         return await self._run(
             "looking up the lag of a group",
             timeout,

@@ -122,7 +122,7 @@ class AsyncLogDirCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
-        paths = arguments.mapping("paths", paths, '{("topic", 0, 1): "/data"}')
+        paths = log_dirs.checked_paths(paths)
         if flag("dry_run", dry_run):
             return await self._run(
                 "checking log directories",

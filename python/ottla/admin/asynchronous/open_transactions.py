@@ -213,6 +213,7 @@ class AsyncOpenTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: the topic or the partition does not exist.
         """
+        topic = arguments.text("topic", topic)
         if flag("dry_run", dry_run):
             partition = arguments.integer("partition", partition)
             start_offset = arguments.integer("start_offset", start_offset)

@@ -89,8 +89,11 @@ class AsyncQuorumCalls(AsynchronousCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        directory_id = arguments.text("directory_id", directory_id)
+        if cluster_id is not None:
+            cluster_id = arguments.text("cluster_id", cluster_id)
         voter_id = arguments.integer("voter_id", voter_id)
-        endpoints = arguments.collection("endpoints", endpoints)
+        endpoints = quorum.checked_endpoints(endpoints)
         if flag("dry_run", dry_run):
             return await self._run(
                 "checking voters",
@@ -154,6 +157,9 @@ class AsyncQuorumCalls(AsynchronousCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        directory_id = arguments.text("directory_id", directory_id)
+        if cluster_id is not None:
+            cluster_id = arguments.text("cluster_id", cluster_id)
         voter_id = arguments.integer("voter_id", voter_id)
         if flag("dry_run", dry_run):
             return await self._run(

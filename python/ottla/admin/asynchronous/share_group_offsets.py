@@ -121,6 +121,7 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         offsets = arguments.offsets("offsets", offsets)
         if flag("dry_run", dry_run):
             return await self._run(
@@ -185,6 +186,7 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a topic does not exist, or the group has no offsets of it.
         """
+        group = arguments.text("group", group)
         topics = arguments.names("topics", topics)
         if flag("dry_run", dry_run):
             return await self._run(

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from ottla import _core
 from ottla._core import PreparedTransaction
 from ottla._internal import arguments
-from ottla._internal.required_arguments import flag
+from ottla._internal.required_arguments import flag, instances
 from ottla.admin import transactions as transaction_plans
 from ottla.admin.items import ItemErrors
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -146,7 +146,9 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
             TimeoutError: the outcome is not known; call it again.
         """
         commit = flag("commit", commit)
-        transactions = arguments.collection("transactions", transactions)
+        transactions = instances(
+            "transactions", transactions, PreparedTransaction, "PreparedTransaction(...)"
+        )
         if flag("dry_run", dry_run):
             ids = [each.transactional_id for each in transactions]
             found = await super().describe_transactions(ids, errors="return", timeout=timeout)

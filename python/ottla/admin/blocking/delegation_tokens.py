@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
-from ottla._internal.required_arguments import flag
+from ottla._internal.required_arguments import flag, octets
 from ottla.admin import delegation_tokens
 from ottla.admin.delegation_tokens import DelegationToken
 from ottla.admin.operation_runners import BlockingCalls
@@ -131,6 +131,7 @@ class DelegationTokenCalls(BlockingCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
+        hmac = octets("hmac", hmac)
         if flag("dry_run", dry_run):
             return self._run(
                 "checking a delegation token",
@@ -188,6 +189,7 @@ class DelegationTokenCalls(BlockingCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
+        hmac = octets("hmac", hmac)
         if flag("dry_run", dry_run):
             return self._run(
                 "checking a delegation token",

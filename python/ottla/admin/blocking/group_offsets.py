@@ -126,6 +126,7 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         committed = group_offsets.committed_offsets(offsets)
         if flag("dry_run", dry_run):
             return self._run(
@@ -186,6 +187,7 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         partitions = arguments.partitions("partitions", partitions)
         if flag("dry_run", dry_run):
             return self._run(
@@ -232,6 +234,7 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        group = arguments.text("group", group)
         dry_run = flag("dry_run", dry_run)
         target = resetting.checked(target)
         if places is not None:
@@ -266,6 +269,7 @@ class GroupOffsetCalls(BlockingCalls):
             BrokerError: the group does not exist.
             TimeoutError: a broker did not respond in time.
         """
+        group = arguments.text("group", group)
         return self._run(
             "looking up the lag of a group",
             timeout,

@@ -228,6 +228,9 @@ class GroupCalls(BlockingCalls):
             BrokerError: the group or a member does not exist.
             TimeoutError: the coordinator did not respond in time.
         """
+        group = arguments.text("group", group)
+        if reason is not None:
+            reason = arguments.text("reason", reason)
         member_ids = arguments.names("member_ids", member_ids)
         instance_ids = arguments.names("instance_ids", instance_ids)
         if flag("dry_run", dry_run):

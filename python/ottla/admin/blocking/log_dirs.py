@@ -121,7 +121,7 @@ class LogDirCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
-        paths = arguments.mapping("paths", paths, '{("topic", 0, 1): "/data"}')
+        paths = log_dirs.checked_paths(paths)
         if flag("dry_run", dry_run):
             return self._run(
                 "checking log directories",

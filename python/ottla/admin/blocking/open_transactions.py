@@ -212,6 +212,7 @@ class OpenTransactionCalls(BlockingCalls, _core.Admin):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: the topic or the partition does not exist.
         """
+        topic = arguments.text("topic", topic)
         if flag("dry_run", dry_run):
             partition = arguments.integer("partition", partition)
             start_offset = arguments.integer("start_offset", start_offset)

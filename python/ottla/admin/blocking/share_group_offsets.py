@@ -120,6 +120,7 @@ class ShareGroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         offsets = arguments.offsets("offsets", offsets)
         if flag("dry_run", dry_run):
             return self._run(
@@ -184,6 +185,7 @@ class ShareGroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a topic does not exist, or the group has no offsets of it.
         """
+        group = arguments.text("group", group)
         topics = arguments.names("topics", topics)
         if flag("dry_run", dry_run):
             return self._run(

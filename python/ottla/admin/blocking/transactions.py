@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from ottla import _core
 from ottla._core import PreparedTransaction
 from ottla._internal import arguments
-from ottla._internal.required_arguments import flag
+from ottla._internal.required_arguments import flag, instances
 from ottla.admin import transactions as transaction_plans
 from ottla.admin.items import ItemErrors
 from ottla.admin.operation_runners import BlockingCalls
@@ -145,7 +145,9 @@ class TransactionCalls(BlockingCalls, _core.Admin):
             TimeoutError: the outcome is not known; call it again.
         """
         commit = flag("commit", commit)
-        transactions = arguments.collection("transactions", transactions)
+        transactions = instances(
+            "transactions", transactions, PreparedTransaction, "PreparedTransaction(...)"
+        )
         if flag("dry_run", dry_run):
             ids = [each.transactional_id for each in transactions]
             found = super().describe_transactions(ids, errors="return", timeout=timeout)
