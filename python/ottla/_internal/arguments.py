@@ -236,10 +236,14 @@ def counts(name: str, value: Mapping[str, SupportsIndex], example: str) -> dict[
     """Return integers by name.
 
     Raises:
-        ArgumentTypeError: it is no mapping, or a value is no integer.
+        ArgumentTypeError: it is no mapping, a name is no str, or a value is no integer.
+        ConfigError: a name has half of a surrogate pair.
     """
     found = mapping(name, value, example)
-    return {key: integer(f"{name}[{key!r}]", number) for key, number in found.items()}
+    return {
+        text(f"a key of {name}", key): integer(f"{name}[{key!r}]", number)
+        for key, number in found.items()
+    }
 
 
 def texts(name: str, value: Mapping[str, str], example: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from ottla._core import AsyncConsumerBase, ConsumerCall, RebalanceChange, Record
 from ottla._internal import arguments
 from ottla._internal.first_connect import FirstConnect
 from ottla._internal.renamed import refuse_old_formats
+from ottla._internal.required_arguments import flag
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
@@ -144,6 +145,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             KafkaError: as for ``poll``, and the errors of the schema registry. No record is lost.
         """
         names = None if columns is None else arguments.names("columns", columns)
+        include_headers = flag("include_headers", include_headers)
         return await self._poll(
             timeout,
             lambda: self._poll_batch(

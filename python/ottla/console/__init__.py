@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ottla._core import check_schema_limits
 from ottla._internal import extras
 from ottla._internal.arguments import names, number
+from ottla._internal.required_arguments import flag
 from ottla.console.address import Address, address_of
 from ottla.console.gateways import gateway_urls
 
@@ -157,7 +158,7 @@ def serve(
         check_schema_limits(schema_limits)
     context = context_of(
         client,
-        allow_changes=allow_changes,
+        allow_changes=flag("allow_changes", allow_changes),
         registry=_registry(schema_registry),
         limits=schema_limits,
         arguments=cluster_arguments,
