@@ -62,7 +62,7 @@ class BrokerOperations:
         Args:
             broker: the broker's id.
         """
-        return self._core.connections(broker)
+        return self._core.connections(self._existing(broker))
 
     def _existing(self, broker: int) -> int:
         """Return the id of a broker that exists.
