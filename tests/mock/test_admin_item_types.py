@@ -17,6 +17,7 @@ from ottla.admin import RaftVoterEndpoint
 from ottla.errors import ArgumentTypeError, ConfigError
 from ottla.testing import MockCluster
 
+PORT: Any = "9093"
 CALLS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda admin: admin.create_topics(["orders"]), r"new_topics\[0\] is of type str: .*NewTopic"),
     (lambda admin: admin.create_topics(None), "new_topics is None: expected a list"),
@@ -58,7 +59,7 @@ CALLS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda admin: admin.describe_cluster(fenced="yes"), "fenced is of type str: expected True"),
     (lambda admin: admin.describe_groups(["g"], authorized_operations="yes"), "authorized_oper"),
     (lambda admin: admin.delete_groups(["g"], dry_run="false"), "dry_run is of type str"),
-    (lambda admin: admin.create_partitions({5: 5}), "a key of counts is the int 5: expected a str"),
+    (lambda admin: admin.create_partitions({5: 5}), "counts has the key 5 of type int"),
     (
         lambda admin: admin.alter_replica_log_dirs({"t": "/data"}),
         r"paths\['t'\]: expected \(topic, partition, broker\)",
@@ -73,7 +74,7 @@ CALLS: list[tuple[Callable[[Any], Any], str]] = [
         r"endpoints\[0\] is of type str: expected RaftVoterEndpoint",
     ),
     (
-        lambda admin: admin.add_raft_voter(1, "d", [RaftVoterEndpoint("C", "host", "9093")]),
+        lambda admin: admin.add_raft_voter(1, "d", [RaftVoterEndpoint("C", "host", PORT)]),
         r"endpoints\[0\].port is the str '9093': expected a port",
     ),
     (lambda admin: admin.remove_raft_voter(1, None), "directory_id is the NoneType None"),

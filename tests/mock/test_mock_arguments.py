@@ -63,7 +63,8 @@ def test_a_wrong_argument_is_refused_by_name(
 def test_right_arguments_are_accepted() -> None:
     with MockCluster(brokers=2) as cluster:
         cluster.create_topic("t", partitions=1)
-        assert cluster.append("t", 0, (b"a", bytearray(b"b"))) == 0
+        values: Any = (b"a", bytearray(b"b"))
+        assert cluster.append("t", 0, values) == 0
         assert cluster.end_offset("t", 0) == 2
         cluster.stop_broker(2)
         cluster.start_broker(2)

@@ -232,18 +232,30 @@ def integers(name: str, value: Iterable[SupportsIndex]) -> list[int]:
     return [integer(f"{name}[{index}]", item) for index, item in enumerate(found)]
 
 
+def keyed(name: str, value: Mapping[str, T], example: str) -> dict[str, T]:
+    """Return the items of a mapping whose keys are texts, such as a configuration.
+
+    Raises:
+        ArgumentTypeError: it is no mapping, or a key is no str.
+    """
+    found = mapping(name, value, example)
+    keys: Iterable[object] = found
+    for key in keys:
+        if not isinstance(key, str):
+            kind = type(key).__name__
+            message = f"{name} has the key {_shown(key)} of type {kind}: expected a str, as in "
+            raise ArgumentTypeError(message + example)
+    return found
+
+
 def counts(name: str, value: Mapping[str, SupportsIndex], example: str) -> dict[str, int]:
     """Return integers by name.
 
     Raises:
         ArgumentTypeError: it is no mapping, a name is no str, or a value is no integer.
-        ConfigError: a name has half of a surrogate pair.
     """
-    found = mapping(name, value, example)
-    return {
-        text(f"a key of {name}", key): integer(f"{name}[{key!r}]", number)
-        for key, number in found.items()
-    }
+    found = keyed(name, value, example)
+    return {key: integer(f"{name}[{key!r}]", number) for key, number in found.items()}
 
 
 def texts(name: str, value: Mapping[str, str], example: str) -> dict[str, str]:
@@ -252,10 +264,10 @@ def texts(name: str, value: Mapping[str, str], example: str) -> dict[str, str]:
     Raises:
         ArgumentTypeError: it is no mapping, or a name or a value is no str.
     """
-    found: dict[Any, Any] = mapping(name, value, example)
+    found: dict[str, Any] = keyed(name, value, example)
     for key, item in found.items():
-        if not isinstance(key, str) or not isinstance(item, str):
-            shown = f'such as "{_cut(str(key))}": "1"'
+        if not isinstance(item, str):
+            shown = f'such as "{_cut(key)}": "1"'
             raise ArgumentTypeError(f"{name}[{key}] is {_shown(item)}: expected a str, {shown}")
     return found
 

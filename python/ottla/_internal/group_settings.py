@@ -9,8 +9,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from ottla._internal.arguments import mapping
-from ottla.errors import ArgumentTypeError, ConfigError
+from ottla._internal.arguments import keyed
+from ottla.errors import ConfigError
 
 __all__ = ["check_read_committed", "commit_timeout", "group_settings", "seconds", "transaction_id"]
 
@@ -31,14 +31,7 @@ def group_settings(
         ArgumentTypeError: ``config`` is no mapping, or a key is no str.
         ConfigError: ``group.id`` is missing, or ``enable.auto.commit`` is set.
     """
-    example = '{"linger.ms": 5}'
-    given = {} if config is None else mapping("config", config, example)
-    for key in given:
-        if not isinstance(key, str):
-            raise ArgumentTypeError(
-                f"config has the key {key!r} of type {type(key).__name__}: expected a str, as in "
-                f"{example}"
-            )
+    given = {} if config is None else keyed("config", config, '{"linger.ms": 5}')
     settings = {name.replace("_", "."): value for name, value in {**given, **keywords}.items()}
     if not settings.get("group.id"):
         raise ConfigError("group.id is missing: the group's members share the partitions")

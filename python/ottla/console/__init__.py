@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ottla._core import check_schema_limits
 from ottla._internal import extras
 from ottla._internal.arguments import names, number
-from ottla._internal.required_arguments import flag
+from ottla._internal.required_arguments import flag, instance
 from ottla.console.address import Address, address_of
 from ottla.console.gateways import gateway_urls
 
@@ -154,6 +154,10 @@ def serve(
     from ottla.console.app import application
     from ottla.console.routes.context import context_of
 
+    if simulation is not None:
+        from ottla.console.simulation import Simulation
+
+        instance("simulation", simulation, Simulation, "ottla.console.simulation.Simulation")
     if schema_limits is not None:
         check_schema_limits(schema_limits)
     context = context_of(
