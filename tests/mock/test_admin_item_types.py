@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 import ottla
+from ottla.admin import RaftVoterEndpoint
 from ottla.errors import ArgumentTypeError, ConfigError
 from ottla.testing import MockCluster
 
+PORT: Any = "9093"
 CALLS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda admin: admin.create_topics(["orders"]), r"new_topics\[0\] is of type str: .*NewTopic"),
     (lambda admin: admin.create_topics(None), "new_topics is None: expected a list"),
@@ -42,6 +44,44 @@ CALLS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda admin: admin.create_delegation_token(max_lifetime=60), "max_lifetime is of type int"),
     (lambda admin: admin.create_delegation_token(owner=1), "owner is the int 1: expected a str"),
     (lambda admin: admin.renew_delegation_token(b"1", period=60), "period is of type int"),
+    (lambda admin: admin.renew_delegation_token("1"), "hmac is of type str: expected bytes"),
+    (lambda admin: admin.expire_delegation_token(None), "hmac is of type NoneType: expected bytes"),
+    (
+        lambda admin: admin.delete_groups(None),
+        r'groups is None: expected a list, such as \["abc"\]',
+    ),
+    (lambda admin: admin.describe_groups(None), "groups is None: expected a list"),
+    (lambda admin: admin.remove_group_members(1), "group is the int 1: expected a str"),
+    (lambda admin: admin.remove_group_members("g", member_ids=None), "member_ids is None"),
+    (lambda admin: admin.remove_group_members("g", reason=1), "reason is the int 1"),
+    (lambda admin: admin.group_lag(None), "group is the NoneType None: expected a str"),
+    (lambda admin: admin.delete_group_offsets("g", None), "partitions is None: expected a list"),
+    (lambda admin: admin.describe_cluster(fenced="yes"), "fenced is of type str: expected True"),
+    (lambda admin: admin.describe_groups(["g"], authorized_operations="yes"), "authorized_oper"),
+    (lambda admin: admin.delete_groups(["g"], dry_run="false"), "dry_run is of type str"),
+    (lambda admin: admin.create_partitions({5: 5}), "counts has the key 5 of type int"),
+    (
+        lambda admin: admin.alter_replica_log_dirs({"t": "/data"}),
+        r"paths\['t'\]: expected \(topic, partition, broker\)",
+    ),
+    (
+        lambda admin: admin.alter_replica_log_dirs({("t", 0): "/data"}, dry_run=True),
+        r"paths\[\('t', 0\)\]: expected \(topic, partition, broker\)",
+    ),
+    (lambda admin: admin.alter_replica_log_dirs({("t", 0, 1): 5}), "is the int 5: expected a str"),
+    (
+        lambda admin: admin.add_raft_voter(1, "d", ["host:9093"]),
+        r"endpoints\[0\] is of type str: expected RaftVoterEndpoint",
+    ),
+    (
+        lambda admin: admin.add_raft_voter(1, "d", [RaftVoterEndpoint("C", "host", PORT)]),
+        r"endpoints\[0\].port is the str '9093': expected a port",
+    ),
+    (lambda admin: admin.remove_raft_voter(1, None), "directory_id is the NoneType None"),
+    (
+        lambda admin: admin.end_prepared_transactions(["t"], commit=True, dry_run=True),
+        r"transactions\[0\] is of type str: expected PreparedTransaction",
+    ),
 ]
 
 

@@ -5,8 +5,6 @@ The parameters are found in the source. See ``tests/support/public_calls.py``.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -16,9 +14,10 @@ import pytest
 
 import ottla
 from ottla.admin import CommittedOffset, NewTopic, QuotaEntity, SetPassword, Shift
-from ottla.errors import ArgumentTypeError, KafkaError
+from ottla.errors import ArgumentTypeError
 from ottla.testing import MockCluster, MockRegistry
-from tests.support.public_calls import Parameter, async_objects, call, objects, parameters
+from tests.support.public_calls import Parameter, parameters
+from tests.support.wrong_arguments import errors_of
 
 NUMBER = re.compile(r"^(int|float)( \||$)|\b(int|float) \| None|\| (int|float)\b")
 INSIDE = re.compile(r"\[.*\b(int|float)\b.*\]")
@@ -87,40 +86,13 @@ def check(each: Parameter, error: BaseException | None, wrong: list[str]) -> Non
         wrong.append(f"{each}: {type(error).__name__} {text}")
 
 
-async def awaited(each: Parameter, existing: dict[str, Any], value: Any) -> None:
-    """Call a function, and wait for its result if it has to be awaited."""
-    result = call(each, existing, value)
-    if inspect.isawaitable(result):
-        await asyncio.wait_for(result, 60)
-
-
 def walk(
     cluster: MockCluster, registry: MockRegistry, found: list[tuple[Parameter, Any]]
 ) -> list[str]:
     """Call each function with its wrong argument; return the calls that do not refuse it."""
     wrong: list[str] = []
-
-    async def run() -> None:
-        async with async_objects(cluster, registry) as existing:
-            for each, value in found:
-                if each.is_async:
-                    done = await asyncio.gather(
-                        awaited(each, existing, value), return_exceptions=True
-                    )
-                    check(each, done[0], wrong)
-
-    def error_of(each: Parameter, value: Any) -> BaseException | None:
-        try:
-            call(each, existing, value)
-        except (TypeError, ValueError, AttributeError, OverflowError, KafkaError) as error:
-            return error
-        return None
-
-    with objects(cluster, registry) as existing:
-        for each, value in found:
-            if not each.is_async:
-                check(each, error_of(each, value), wrong)
-    asyncio.run(run())
+    for each, error in errors_of(cluster, registry, found):
+        check(each, error, wrong)
     return wrong
 
 

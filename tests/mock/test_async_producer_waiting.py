@@ -137,8 +137,10 @@ def test_a_buffer_that_stays_full_times_out(mock_cluster: MockCluster, single: s
         # Each timeout starts with its own call, so seventy take no longer than one.
         assert 0.25 < time.monotonic() - started < 15
         assert not sent[0].done()
-        with pytest.raises(errors.TimeoutError):
-            await producer.close(timeout=0)
+        with pytest.raises(errors.TimeoutError, match=r"flush: .* unacknowledged after 200 ms"):
+            await producer.flush(timeout=0.2)
+        with pytest.raises(errors.TimeoutError, match=r"close: .* unacknowledged after 100 ms"):
+            await producer.close(timeout=0.1)
         with pytest.raises(errors.KafkaError) as raised:
             await sent[0]
         assert raised.value.maybe_done
@@ -173,10 +175,10 @@ def test_a_missing_topic_does_not_use_up_the_close_timeout() -> None:
             producer = AsyncProducer(client)
             await producer.send_batch("there", [b"first"])
             missing = producer.send("missing", b"v")
-            with pytest.raises(errors.TimeoutError, match=r"still waiting .*: 1"):
+            with pytest.raises(errors.TimeoutError, match=r"flush: .* still waiting .*: 1"):
                 await producer.flush(timeout=0.5)
             lingering = producer.send("there", b"second")
-            with pytest.raises(errors.TimeoutError, match="still waiting"):
+            with pytest.raises(errors.TimeoutError, match=r"close: .* still waiting"):
                 await producer.close(timeout=1.5)
             assert (await asyncio.wait_for(lingering, 5)).offset == 1
             with pytest.raises(errors.ClosedError, match="waited for its topic") as raised:

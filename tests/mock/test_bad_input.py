@@ -232,6 +232,11 @@ def test_configuration_is_checked_before_connecting(maker: str) -> None:
     address = closed_port()
     for kwargs, message in (
         ({"linger_mss": 5}, "did you mean linger.ms"),
+        ({"linger": 5}, r"did you mean linger.ms\?"),
+        ({"group": "g"}, r"did you mean group.id\?"),
+        ({"compression": "zstd"}, r"did you mean compression.type\?"),
+        ({"config": {1: 2}}, "config has the key 1 of type int: expected a str"),
+        ({"config": {"\ud83d": 2}}, "a key of config has half of a surrogate pair"),
         ({"linger_ms": "x"}, "linger.ms"),
         ({"security_protocol": "PLAIN"}, 'security.protocol="PLAIN"'),
         (

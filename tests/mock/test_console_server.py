@@ -38,7 +38,7 @@ def test_wrong_parameters_are_errors_that_name_them(console: Console, topic: str
         (f"/api/messages?topic={topic}&count=100000", "at most 1,000 records"),
         (f"/api/messages?topic={topic}&partition=x", "partition"),
         (f"/api/messages?topic={topic}&where=x", "where"),
-        (f"/api/messages?topic={topic}&value_as=yaml", "value_as"),
+        (f"/api/messages?topic={topic}&value_as=yaml", "value_as: expected base64, double, "),
         (f"/api/messages?topic={topic}&value_format=avro", "schema registry"),
         (f"/api/messages?topic={topic}&after=x", "after"),
         (f"/api/messages?topic={topic}&start=soon", "-o"),

@@ -219,9 +219,14 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bo
     mock_cluster.inject(Fault.silence(), api="Produce")
     values = ["x" * 1000] * 100
     with pytest.raises(
-        errors.TimeoutError, match=r"at index \d+; earlier records are still pending"
+        errors.TimeoutError, match=r"at index [1-9]\d*; earlier records may still be pending"
     ):
         producer.send_batch(single, pa.array(values) if arrow else values)
+    with pytest.raises(
+        errors.TimeoutError, match="at index 0; no record was accepted"
+    ) as none_accepted:
+        producer.send_batch(single, pa.array(values) if arrow else values)
+    assert none_accepted.value.context["accepted"] == 0
     with pytest.raises(errors.TimeoutError):
         producer.close(timeout=0)
     client.close()

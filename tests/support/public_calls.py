@@ -32,6 +32,7 @@ FILES = (
     "admin/asynchronous/*.py",
     "console/__init__.py",
     "doctor/__init__.py",
+    "testing/brokers.py",
     "testing/mock_cluster.py",
 )
 # Not public: what Python's part of ottla uses, and what is behind classes of ottla.testing.
@@ -229,6 +230,7 @@ def objects(cluster: MockCluster, registry: MockRegistry) -> Iterator[dict[str, 
         yield {
             "Admin": stack.enter_context(ottla.Admin(servers)),
             "ColumnFormat": schema.Avro(schema='"int"', wire_format="none"),
+            "BrokerOperations": cluster,
             "BatchDelivery": producer.send_batch("a", [b"v"]),
             "Client": client,
             "ClientBase": client,

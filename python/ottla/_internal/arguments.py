@@ -13,7 +13,7 @@ import operator
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, SupportsIndex, TypeVar, overload
+from typing import Any, SupportsIndex, TypeVar
 
 from ottla._core import is_bool, is_index, is_text
 from ottla._internal.text import is_encodable
@@ -26,24 +26,21 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-@overload
-def collection(name: str, value: Iterable[T], example: str = "") -> list[T]: ...
-@overload
-def collection(name: str, value: Iterable[T] | None, example: str = "") -> list[T] | None: ...
-def collection(name: str, value: Iterable[T] | None, example: str = "") -> list[T] | None:
+def collection(name: str, value: Iterable[T], example: str = "") -> list[T]:
     """Return the items of an argument.
 
     Args:
         name: the argument's name.
-        value: the argument; None is returned unchanged.
+        value: the argument.
         example: the expected form, for the message of the error. Default: none.
 
     Raises:
-        ArgumentTypeError: it is a str, bytes, or not iterable.
+        ArgumentTypeError: it is None, a str, bytes, or not iterable.
     """
-    if value is None:
-        return None
     such_as = f", such as {example}" if example else ""
+    given: object = value
+    if given is None:
+        raise ArgumentTypeError(f"{name} is None: expected a list{such_as}")
     if is_text(value):
         message = f"{name} is the {type(value).__name__} {_shown(value)}: expected a list{such_as}"
         raise ArgumentTypeError(message)
@@ -56,23 +53,19 @@ def collection(name: str, value: Iterable[T] | None, example: str = "") -> list[
         raise ArgumentTypeError(f"{name} is of type {kind}: expected a list{such_as}") from None
 
 
-@overload
-def names(name: str, value: Iterable[str]) -> list[str]: ...
-@overload
-def names(name: str, value: Iterable[str] | None) -> list[str] | None: ...
-def names(name: str, value: Iterable[str] | None) -> list[str] | None:
+def names(name: str, value: Iterable[str]) -> list[str]:
     """Return the names, or ids, that an argument lists.
 
     Args:
         name: the argument's name.
-        value: the argument; None is returned unchanged.
+        value: the argument.
 
     Raises:
-        ArgumentTypeError: it is a str, bytes, or not iterable; or an item is not a str.
+        ArgumentTypeError: it is None, a str, bytes, or not iterable; or an item is not a str.
         ConfigError: an item has half of a surrogate pair.
     """
-    found = None if value is None else words(name, value)
-    for index, item in enumerate(found or ()):
+    found = words(name, value)
+    for index, item in enumerate(found):
         _check_encodable(f"{name}[{index}]", item)
     return found
 
@@ -81,7 +74,7 @@ def words(name: str, value: Iterable[str]) -> list[str]:
     """Return the texts that an argument lists, as ``names``, but also what UTF-8 cannot encode.
 
     Raises:
-        ArgumentTypeError: it is a str, bytes, or not iterable; or an item is not a str.
+        ArgumentTypeError: it is None, a str, bytes, or not iterable; or an item is not a str.
     """
     found = collection(name, value, f"[{_quoted(value)}]")
     items: Iterable[object] = found
@@ -92,46 +85,38 @@ def words(name: str, value: Iterable[str]) -> list[str]:
     return found
 
 
-@overload
-def partitions(name: str, value: Iterable[T]) -> list[T]: ...
-@overload
-def partitions(name: str, value: Iterable[T] | None) -> list[T] | None: ...
-def partitions(name: str, value: Iterable[T] | None) -> list[T] | None:
+def partitions(name: str, value: Iterable[T]) -> list[T]:
     """Return the partitions that an argument lists.
 
     Args:
         name: the argument's name.
-        value: the argument; None is returned unchanged.
+        value: the argument.
 
     Raises:
-        ArgumentTypeError: it is a str, bytes, or not iterable; or an item is not a pair of a topic
-            and a number.
+        ArgumentTypeError: it is None, a str, bytes, or not iterable; or an item is not a pair of a
+            topic and a number.
     """
     found = collection(name, value, f"[({_quoted(value)}, 0)]")
-    for index, item in enumerate(found or ()):
+    for index, item in enumerate(found):
         if not is_partition(item):
             message = f"{name}[{index}] is {_shown(item)}: expected (topic, partition)"
             raise ArgumentTypeError(message)
     return found
 
 
-@overload
-def topics_or_partitions(name: str, value: Iterable[T]) -> list[T]: ...
-@overload
-def topics_or_partitions(name: str, value: Iterable[T] | None) -> list[T] | None: ...
-def topics_or_partitions(name: str, value: Iterable[T] | None) -> list[T] | None:
+def topics_or_partitions(name: str, value: Iterable[T]) -> list[T]:
     """Return the topics, and the partitions of others, that an argument lists.
 
     Args:
         name: the argument's name.
-        value: the argument; None is returned unchanged.
+        value: the argument.
 
     Raises:
-        ArgumentTypeError: it is a str, bytes, or not iterable; or an item is neither a topic nor a
-            pair of a topic and a number.
+        ArgumentTypeError: it is None, a str, bytes, or not iterable; or an item is neither a topic
+            nor a pair of a topic and a number.
     """
     found = collection(name, value, f"[{_quoted(value)}]")
-    for index, item in enumerate(found or ()):
+    for index, item in enumerate(found):
         if not isinstance(item, str) and not is_partition(item):
             message = f"{name}[{index}] is {_shown(item)}: expected a topic or (topic, partition)"
             raise ArgumentTypeError(message)
@@ -241,19 +226,35 @@ def integers(name: str, value: Iterable[SupportsIndex]) -> list[int]:
     """Return the integers that an argument lists, such as the ids of brokers.
 
     Raises:
-        ArgumentTypeError: it is a str, bytes, or not iterable; or an item is no integer.
+        ArgumentTypeError: it is None, a str, bytes, or not iterable; or an item is no integer.
     """
     found = collection(name, value, "[1, 2]")
     return [integer(f"{name}[{index}]", item) for index, item in enumerate(found)]
+
+
+def keyed(name: str, value: Mapping[str, T], example: str) -> dict[str, T]:
+    """Return the items of a mapping whose keys are texts, such as a configuration.
+
+    Raises:
+        ArgumentTypeError: it is no mapping, or a key is no str.
+    """
+    found = mapping(name, value, example)
+    keys: Iterable[object] = found
+    for key in keys:
+        if not isinstance(key, str):
+            kind = type(key).__name__
+            message = f"{name} has the key {_shown(key)} of type {kind}: expected a str, as in "
+            raise ArgumentTypeError(message + example)
+    return found
 
 
 def counts(name: str, value: Mapping[str, SupportsIndex], example: str) -> dict[str, int]:
     """Return integers by name.
 
     Raises:
-        ArgumentTypeError: it is no mapping, or a value is no integer.
+        ArgumentTypeError: it is no mapping, a name is no str, or a value is no integer.
     """
-    found = mapping(name, value, example)
+    found = keyed(name, value, example)
     return {key: integer(f"{name}[{key!r}]", number) for key, number in found.items()}
 
 
@@ -263,10 +264,10 @@ def texts(name: str, value: Mapping[str, str], example: str) -> dict[str, str]:
     Raises:
         ArgumentTypeError: it is no mapping, or a name or a value is no str.
     """
-    found: dict[Any, Any] = mapping(name, value, example)
+    found: dict[str, Any] = keyed(name, value, example)
     for key, item in found.items():
-        if not isinstance(key, str) or not isinstance(item, str):
-            shown = f'such as "{_cut(str(key))}": "1"'
+        if not isinstance(item, str):
+            shown = f'such as "{_cut(key)}": "1"'
             raise ArgumentTypeError(f"{name}[{key}] is {_shown(item)}: expected a str, {shown}")
     return found
 

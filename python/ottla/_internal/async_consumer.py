@@ -19,6 +19,7 @@ from ottla._core import AsyncConsumerBase, ConsumerCall, RebalanceChange, Record
 from ottla._internal import arguments
 from ottla._internal.first_connect import FirstConnect
 from ottla._internal.renamed import refuse_old_formats
+from ottla._internal.required_arguments import flag
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
@@ -143,7 +144,8 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
                 it; ``seek`` past it to continue.
             KafkaError: as for ``poll``, and the errors of the schema registry. No record is lost.
         """
-        names = arguments.names("columns", columns)
+        names = None if columns is None else arguments.names("columns", columns)
+        include_headers = flag("include_headers", include_headers)
         return await self._poll(
             timeout,
             lambda: self._poll_batch(

@@ -17,6 +17,7 @@ from ottla._core import AsyncClient, AsyncScanBase, RecordBatch
 from ottla._internal import scanning
 from ottla._internal.arguments import integer, integers, names, number
 from ottla._internal.renamed import refuse_old_formats
+from ottla._internal.required_arguments import flag
 from ottla.errors import ClosedError, ConfigError
 
 if TYPE_CHECKING:
@@ -244,8 +245,11 @@ def scan_async(
         first = renew()
     wanted = scanning.topic_list(topics)
     indexes = None if partitions is None else integers("partitions", partitions)
-    columns = names("columns", columns)
+    if columns is not None:
+        columns = names("columns", columns)
     # The core sees these when the scan starts: too late to show the call that passed them.
+    include_headers = flag("include_headers", include_headers)
+    fail_on_data_loss = flag("fail_on_data_loss", fail_on_data_loss)
     max_rows = integer("max_rows", max_rows)
     target_bytes = integer("target_bytes", target_bytes)
     if timeout is not None:

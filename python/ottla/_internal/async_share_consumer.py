@@ -16,6 +16,7 @@ from ottla import errors
 from ottla._core import AsyncShareConsumerBase, Record, RecordBatch
 from ottla._internal import arguments
 from ottla._internal.first_connect import FirstConnect
+from ottla._internal.required_arguments import flag
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
@@ -117,7 +118,8 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             ConfigError: a column does not exist or is listed twice.
             KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
         """
-        names = arguments.names("columns", columns)
+        names = None if columns is None else arguments.names("columns", columns)
+        include_headers = flag("include_headers", include_headers)
         max_rows = arguments.integer("max_rows", max_rows)
         return await self._poll(
             timeout, lambda: self._pop_batch(max_rows, names, include_headers), is_batch=True

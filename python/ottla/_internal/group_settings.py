@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from ottla._internal.arguments import mapping
+from ottla._internal.arguments import keyed
 from ottla.errors import ConfigError
 
 __all__ = ["check_read_committed", "commit_timeout", "group_settings", "seconds", "transaction_id"]
@@ -28,9 +28,10 @@ def group_settings(
         commits: says what commits offsets, for the error.
 
     Raises:
+        ArgumentTypeError: ``config`` is no mapping, or a key is no str.
         ConfigError: ``group.id`` is missing, or ``enable.auto.commit`` is set.
     """
-    given = {} if config is None else mapping("config", config, '{"linger.ms": 5}')
+    given = {} if config is None else keyed("config", config, '{"linger.ms": 5}')
     settings = {name.replace("_", "."): value for name, value in {**given, **keywords}.items()}
     if not settings.get("group.id"):
         raise ConfigError("group.id is missing: the group's members share the partitions")

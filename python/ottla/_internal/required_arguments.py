@@ -88,6 +88,18 @@ def flag(name: str, value: bool) -> bool:
     return bool(value)
 
 
+def octets(name: str, value: bytes) -> bytes:
+    """Return an argument that is bytes, or a bytearray. Messages do not show it: it may be secret.
+
+    Raises:
+        ArgumentTypeError: it is of another type.
+    """
+    given: object = value
+    if not isinstance(given, (bytes, bytearray)):
+        raise ArgumentTypeError(f"{name} is of type {type(given).__name__}: expected bytes")
+    return bytes(given)
+
+
 def topics_to_read(value: str | Sequence[str]) -> list[str]:
     """Return the argument ``topics``: a topic, or several.
 

@@ -112,7 +112,8 @@ def scan(
         DataLossError: records of the range were deleted; raised by iterating, with
             ``fail_on_data_loss``.
     """
-    columns = names("columns", columns)
+    if columns is not None:
+        columns = names("columns", columns)
     with scan_client(bootstrap, config, timeout, kwargs) as client:
         bounds: Sequence[tuple[str, int, int, int | None]]
         if isinstance(end, str) and end == NEVER:  # an array would compare its items
@@ -209,7 +210,8 @@ def find_partitions(
 ) -> list[tuple[str, int]]:
     """Look up the partitions that ``scan`` reads with these arguments."""
     topics = topic_list(topics)
-    partitions = collection("partitions", partitions, "[0, 1]")
+    if partitions is not None:
+        partitions = collection("partitions", partitions, "[0, 1]")
     return chosen_partitions(client.cluster(topics, timeout=timeout), topics, partitions)
 
 

@@ -87,7 +87,8 @@ async def update_features(
     call: Call, levels: Mapping[str, int], *, downgrade: Downgrade, validate_only: bool = False
 ) -> Results[str, None]:
     """Set the levels of features."""
-    if downgrade not in _UPGRADE_TYPES:
+    given: object = downgrade
+    if not isinstance(given, str) or given not in _UPGRADE_TYPES:
         expected = ", ".join(_UPGRADE_TYPES)
         raise ConfigError(f"downgrade is {downgrade!r}: expected one of {expected}")
 

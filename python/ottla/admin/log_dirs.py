@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ottla._core import error_of_code
+from ottla._core import error_of_code, is_index
+from ottla._internal.arguments import integer, is_partition, mapping, text
 from ottla.admin.destinations import (
     TopicPartition,
     broker_ids,
@@ -21,10 +22,13 @@ from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.error_code import ErrorCode
-from ottla.errors import KafkaError
+from ottla.errors import ArgumentTypeError, KafkaError
 
 Replica: TypeAlias = tuple[str, int, int]
 """A replica: its topic, its partition and the id of its broker."""
+
+# What messages show as examples.
+_REPLICA, _PATH = '("topic", 0, 1)', '"/data"'
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,31 @@ class LogDirDescription:
     def replica_bytes(self) -> int:
         """The size of all replicas in it, in bytes."""
         return sum(replica.size for replica in self.replicas)
+
+
+def checked_paths(paths: Mapping[Replica, str]) -> dict[Replica, str]:
+    """Return the argument ``paths`` of a change, with numbers that are plain integers.
+
+    Raises:
+        ArgumentTypeError: it is no mapping, a key is no replica, or a path is no str.
+    """
+    checked = {}
+    for replica, path in mapping("paths", paths, f"{{{_REPLICA}: {_PATH}}}").items():
+        given: object = replica
+        if not (
+            isinstance(given, tuple)
+            and len(given) == 3
+            and is_partition(given[:2])
+            and is_index(given[2])
+        ):
+            raise ArgumentTypeError(
+                f"paths[{given!r}]: expected (topic, partition, broker) as the key, such as "
+                f"{_REPLICA}"
+            )
+        topic, partition, broker = replica
+        name = f"paths[{replica!r}]"
+        checked[topic, integer(name, partition), integer(name, broker)] = text(name, path)
+    return checked
 
 
 def _log_dir(broker: int, body: Body) -> LogDirDescription:

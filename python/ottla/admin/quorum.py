@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ottla._core import error_of_code
+from ottla._internal.arguments import integer, text
+from ottla._internal.required_arguments import instances
 from ottla.admin.destinations import CONTROLLER_TIMEOUT_MS, ask_controller, to_controller
 from ottla.admin.items import Results, error_of, known, left_out
 from ottla.admin.operation_call import Body, Call, Request, Response
@@ -132,6 +134,24 @@ def _description(body: Body) -> QuorumDescription | KafkaError:
         _replicas(found["observers"], end),
         endpoints,
     )
+
+
+def checked_endpoints(endpoints: Iterable[RaftVoterEndpoint]) -> list[RaftVoterEndpoint]:
+    """Return the argument ``endpoints``, with ports that are plain integers.
+
+    Raises:
+        ArgumentTypeError: it is no list, an item is no ``RaftVoterEndpoint``, or a field of one has
+            another type.
+    """
+    example = 'RaftVoterEndpoint("CONTROLLER", "host", 9093)'
+    checked = []
+    for index, each in enumerate(instances("endpoints", endpoints, RaftVoterEndpoint, example)):
+        name = f"endpoints[{index}]"
+        listener = text(f"{name}.listener", each.listener)
+        host = text(f"{name}.host", each.host)
+        port = integer(f"{name}.port", each.port, "a port, such as 9093")
+        checked.append(RaftVoterEndpoint(listener, host, port))
+    return checked
 
 
 async def describe_metadata_quorum(call: Call) -> QuorumDescription:

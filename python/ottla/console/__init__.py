@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ottla._core import check_schema_limits
 from ottla._internal import extras
 from ottla._internal.arguments import names, number
+from ottla._internal.required_arguments import flag, instance
 from ottla.console.address import Address, address_of
 from ottla.console.gateways import gateway_urls
 
@@ -147,16 +148,21 @@ def serve(
         tls_cert=tls_cert,
         tls_key=tls_key,
     )
-    cluster_arguments = names("cluster_arguments", cluster_arguments)
+    if cluster_arguments is not None:
+        cluster_arguments = names("cluster_arguments", cluster_arguments)
     # The packages of the extra are imported here, not with ottla.
     from ottla.console.app import application
     from ottla.console.routes.context import context_of
 
+    if simulation is not None:
+        from ottla.console.simulation import Simulation
+
+        instance("simulation", simulation, Simulation, "ottla.console.simulation.Simulation")
     if schema_limits is not None:
         check_schema_limits(schema_limits)
     context = context_of(
         client,
-        allow_changes=allow_changes,
+        allow_changes=flag("allow_changes", allow_changes),
         registry=_registry(schema_registry),
         limits=schema_limits,
         arguments=cluster_arguments,

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ottla._internal.arguments import integer, names
+from ottla._internal.arguments import integer, names, text
+from ottla._internal.required_arguments import flag
 from ottla.errors import ConfigError
 
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
@@ -55,8 +56,10 @@ def address_of(
     """Return the address of the arguments of ``serve``, with a new token if it needs one.
 
     Raises:
-        ConfigError: an argument is wrong, such as a key that does not belong to the certificate.
+        ConfigError: an argument is wrong or of another type; or the key does not belong to the
+            certificate.
     """
+    token, host = flag("token", token), text("host", host)
     if not token and not is_loopback(host):
         raise ConfigError(
             f"token: without a token the console listens on loopback only, not at {host}"

@@ -66,10 +66,11 @@ class Query:
         return int(text)
 
     def choice(self, name: str, *choices: str) -> str:
-        """Return one of some texts. Default: the first."""
+        """Return one of some texts. Default: the first, which may be empty."""
         text = self.text(name) or choices[0]
         if text not in choices:
-            raise ConfigError(f"{name}: expected {', '.join(choices)}, got {text[:40]!r}")
+            expected = ", ".join(filter(None, choices))
+            raise ConfigError(f"{name}: expected {expected}, got {text[:40]!r}")
         return text
 
 

@@ -15,7 +15,7 @@ from typing import cast
 
 from ottla.console.connections import Connections
 from ottla.console.protocol import HttpConnection
-from ottla.errors import ConfigError
+from ottla.errors import ArgumentTypeError, ConfigError
 
 # Seconds for a handshake, as for a request.
 _HANDSHAKE_TIMEOUT = 5.0
@@ -72,7 +72,14 @@ def server_context(certificate: str | Path, key: str | Path | None = None) -> ss
 
 def _text(option: str, path: str | Path) -> str:
     try:
-        return Path(path).read_text(encoding="latin-1")
+        file = Path(path)
+    except TypeError:
+        kind = type(path).__name__
+        raise ArgumentTypeError(f"{option} is of type {kind}: expected a path") from None
+    try:
+        return file.read_text(encoding="latin-1")
+    except ValueError:  # a zero byte
+        raise ConfigError(f"{option}: {str(path)!r} is no path of a file") from None
     except OSError as error:
         raise ConfigError(f"{option}: {path} cannot be read: {error.strerror}") from None
 

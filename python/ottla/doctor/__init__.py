@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ottla import _core
+from ottla._internal.required_arguments import function
 from ottla.doctor.cluster_facts import (
     Broker,
     Coordinator,
@@ -130,11 +131,13 @@ def diagnose(
         raised.
 
     Raises:
+        ArgumentTypeError: ``on_step`` is no function.
         ConfigError: the configuration is invalid; or a topic or a group was given with
             ``bootstrap.controllers``, or a client of controllers in place of its configuration.
         ClosedError: the client is closed.
     """
-
+    if on_step is not None:
+        on_step = function("on_step", on_step)
     controllers = controllers_in(bootstrap, config, kwargs)
     if controllers is not None:
         if topic is not None or group is not None:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from ottla import _core
-from ottla._internal.arguments import collection, mapping, names
+from ottla._internal.arguments import collection, mapping, names, texts
+from ottla._internal.required_arguments import octets
+from ottla.testing.brokers import BrokerOperations
 from ottla.testing.fault_operations import FaultOperations
 from ottla.testing.group import GroupOperations
 from ottla.testing.reassignments import ReassignmentOperations
@@ -15,6 +17,7 @@ from ottla.testing.transactions import TransactionOperations
 
 
 class MockCluster(
+    BrokerOperations,
     FaultOperations[_core.MockCluster],
     GroupOperations,
     ReassignmentOperations,
@@ -77,7 +80,7 @@ class MockCluster(
     ) -> None:
         self._core = _core.MockCluster(
             brokers,
-            racks=names("racks", racks),
+            racks=None if racks is None else names("racks", racks),
             auto_create_topics=auto_create_topics,
             default_partitions=default_partitions,
             max_message_bytes=max_message_bytes,
@@ -121,7 +124,7 @@ class MockCluster(
         Raises:
             ConfigError: the topic exists, or an argument is wrong.
         """
-        given = mapping("configs", configs or {}, '{"retention.ms": "3600000"}')
+        given = texts("configs", configs or {}, '{"retention.ms": "3600000"}')
         self._core.create_topic(name, partitions, replication, given)
 
     def set_user(self, user: str, password: str | None) -> None:
@@ -200,8 +203,12 @@ class MockCluster(
 
         Returns:
             The offset of the first.
+
+        Raises:
+            ArgumentTypeError: ``values`` is no list of bytes.
+            ConfigError: the topic or the partition does not exist.
         """
-        return self._core.append(topic, partition, collection("values", values, '[b"abc"]'))
+        return self._core.append(topic, partition, _values(values))
 
     def append_in_transaction(
         self, topic: str, partition: int, producer_id: int, values: Sequence[bytes]
@@ -216,10 +223,12 @@ class MockCluster(
 
         Returns:
             The offset of the first.
+
+        Raises:
+            ArgumentTypeError: ``values`` is no list of bytes.
+            ConfigError: the topic or the partition does not exist.
         """
-        return self._core.append_in_transaction(
-            topic, partition, producer_id, collection("values", values, '[b"abc"]')
-        )
+        return self._core.append_in_transaction(topic, partition, producer_id, _values(values))
 
     def end_transaction(self, topic: str, partition: int, producer_id: int, *, commit: bool) -> int:
         """Commit or abort a transaction.
@@ -244,46 +253,6 @@ class MockCluster(
             offset: the first offset to remove.
         """
         self._core.truncate(topic, partition, offset)
-
-    def advertise(self, broker: int, address: str) -> None:
-        """Advertise another address for a broker, as wrong ``advertised.listeners`` do.
-
-        Args:
-            broker: the broker's id.
-            address: the address as ``host:port``, at which the broker need not listen.
-        """
-        host, _, port = address.rpartition(":")
-        self._core.advertise(broker, host.strip("[]"), int(port))
-
-    def stop_broker(self, broker: int) -> None:
-        """Stop a broker, as a crash does: its connections break, and its leaderships move.
-
-        Args:
-            broker: the broker's id.
-
-        Raises:
-            OSError: there is no such broker.
-        """
-        self._core.stop_broker(broker)
-
-    def start_broker(self, broker: int) -> None:
-        """Start a stopped broker at its old address.
-
-        Args:
-            broker: the broker's id.
-
-        Raises:
-            OSError: there is no such broker, or its port is in use.
-        """
-        self._core.start_broker(broker)
-
-    def connections(self, broker: int) -> int:
-        """Return the number of a broker's connections.
-
-        Args:
-            broker: the broker's id.
-        """
-        return self._core.connections(broker)
 
     def request_count(self, api: str, broker: int | None = None) -> int:
         """Return the number of requests of an API so far.
@@ -311,3 +280,13 @@ class MockCluster(
 
     def __repr__(self) -> str:
         return repr(self._core)
+
+
+def _values(values: Sequence[bytes]) -> list[bytes]:
+    """Return the argument ``values``.
+
+    Raises:
+        ArgumentTypeError: it is no list of bytes.
+    """
+    items = collection("values", values, '[b"abc"]')
+    return [octets(f"values[{index}]", value) for index, value in enumerate(items)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ottla._internal.arguments import texts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -62,9 +64,11 @@ class TelemetryOperations:
             configs: ``metrics`` (prefixes of names, or ``*``), ``interval.ms`` and ``match``.
 
         Raises:
+            ArgumentTypeError: ``configs`` is no mapping of texts.
             ConfigError: a key or a value is invalid.
         """
-        self._core.subscribe_to_metrics(name, dict(configs))
+        given = texts("configs", configs, '{"metrics": "*"}')
+        self._core.subscribe_to_metrics(name, given)
 
     def pushed_metrics(self) -> list[PushedMetrics]:
         """Return the last 10,000 pushes of clients, the oldest first."""

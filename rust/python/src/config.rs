@@ -40,8 +40,9 @@ pub(crate) fn config(
     };
     let mut pairs: Vec<(String, Value)> = Vec::new();
     let mut environment = Environment::default();
+    let example = "{\"linger.ms\": 5}";
     let mut push = |name: &Bound<'_, PyAny>, item: &Bound<'_, PyAny>| -> PyResult<()> {
-        let name: String = name.extract()?;
+        let name = mapping::key(name, "config", example)?;
         if item.is_none() {
             return Ok(());
         }
@@ -56,7 +57,7 @@ pub(crate) fn config(
         Ok(())
     };
     if let Some(mapping) = mapping.filter(|mapping| !mapping.is_none()) {
-        for (name, value) in mapping::items(mapping, "config", "{\"linger.ms\": 5}")? {
+        for (name, value) in mapping::items(mapping, "config", example)? {
             push(&name, &value)?;
         }
     }

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from ottla._core import Client, Scan
 from ottla._internal.arguments import names
 from ottla._internal.planning.offset_range import OffsetRange, TopicPartition
+from ottla._internal.required_arguments import flag
 from ottla._internal.scanning import Bound, find_ranges, offsets_found, scan_client
 from ottla.errors import ConfigError
 from ottla.schema import ColumnFormat
@@ -78,7 +79,9 @@ class PinnedRead:
         self._value_format = value_format
         # A format may take its schema from the topics of ranges, even if these are empty.
         self._empty = [(one.topic, one.partition, one.end, one.end) for one in ranges]
-        self._columns = names("columns", options.columns)
+        columns = options.columns
+        self._columns = None if columns is None else names("columns", columns)
+        flag("include_headers", options.include_headers)
         with self.empty() as scan:
             self.column_names = scan.column_names
         self._base = [name for name in self.column_names if name != ERROR_COLUMN]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import acls as acl_operations
 from ottla.admin.acls import Acl, AclFilter
 from ottla.admin.items import ItemErrors, settled
@@ -84,7 +85,7 @@ class AsyncAclCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
         """
         acls = arguments.collection("acls", acls)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking ACLs", timeout, lambda call: acl_operations.plan_creation(call, acls)
             )
@@ -134,7 +135,7 @@ class AsyncAclCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
         """
         filters = arguments.collection("filters", filters)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking ACLs", timeout, lambda call: acl_operations.plan_deletion(call, filters)
             )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import cluster
 from ottla.admin.cluster import ClusterDescription
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -36,6 +37,8 @@ class AsyncClusterCalls(AsynchronousCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: no broker responded in time.
         """
+        authorized_operations = flag("authorized_operations", authorized_operations)
+        fenced = flag("fenced", fenced)
         return await self._run(
             "describing the cluster",
             timeout,
@@ -75,7 +78,7 @@ class AsyncClusterCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
         """
         broker_id = arguments.integer("broker_id", broker_id)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking a broker",
                 timeout,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import config_plan, config_resources, configs
 from ottla.admin.config_resources import ConfigResource, ResourceType
 from ottla.admin.configs import Alteration, ConfigEntry
@@ -40,7 +41,8 @@ class AsyncConfigCalls(AsynchronousCalls):
             ConfigError: a type is unknown.
             TimeoutError: no broker responded in time.
         """
-        types = arguments.collection("types", types)
+        if types is not None:
+            types = arguments.collection("types", types)
         return await self._run(
             "listing configuration resources",
             timeout,
@@ -96,8 +98,10 @@ class AsyncConfigCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic does not exist.
         """
+        documentation = flag("documentation", documentation)
         resources = arguments.collection("resources", resources)
-        keys = arguments.names("keys", keys)
+        if keys is not None:
+            keys = arguments.names("keys", keys)
         return await self._run(
             "describing configurations",
             timeout,
@@ -157,7 +161,7 @@ class AsyncConfigCalls(AsynchronousCalls):
             UnknownTopicError: a topic does not exist.
         """
         alterations = configs.checked(alterations)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking configurations",
                 timeout,

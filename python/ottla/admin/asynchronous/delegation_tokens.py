@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag, octets
 from ottla.admin import delegation_tokens
 from ottla.admin.delegation_tokens import DelegationToken
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -70,7 +71,7 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
         """
         renewers = arguments.names("renewers", renewers)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking a delegation token",
                 timeout,
@@ -131,7 +132,8 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
-        if dry_run:
+        hmac = octets("hmac", hmac)
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking a delegation token",
                 timeout,
@@ -188,7 +190,8 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
-        if dry_run:
+        hmac = octets("hmac", hmac)
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking a delegation token",
                 timeout,
@@ -219,7 +222,8 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: a principal is invalid.
             TimeoutError: no broker responded in time.
         """
-        owners = arguments.names("owners", owners)
+        if owners is not None:
+            owners = arguments.names("owners", owners)
         return await self._run(
             "describing delegation tokens",
             timeout,

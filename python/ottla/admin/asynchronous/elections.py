@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import elections
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors, settled
@@ -79,9 +80,9 @@ class AsyncElectionCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
-        partitions = arguments.partitions("partitions", partitions)
-        wanted = None if partitions is None else list(partitions)
-        if dry_run:
+        unclean = flag("unclean", unclean)
+        wanted = None if partitions is None else arguments.partitions("partitions", partitions)
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking leaders",
                 timeout,

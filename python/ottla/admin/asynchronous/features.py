@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import features
 from ottla.admin.features import Downgrade, FeaturesDescription
 from ottla.admin.items import ItemErrors, check_item_errors, settled
@@ -93,7 +94,7 @@ class AsyncFeatureCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
         """
         levels = arguments.counts("levels", levels, '{"transaction.version": 2}')
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking features",
                 timeout,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import group_offsets, lag, resetting
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_offsets import CommittedOffset
@@ -65,6 +66,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             AuthorizationError: the principal may not describe a group or a topic.
             TimeoutError: a coordinator did not respond in time.
         """
+        require_stable = flag("require_stable", require_stable)
         groups = arguments.names("groups", groups)
         return await self._run(
             "listing the offsets of groups",
@@ -125,8 +127,9 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         committed = group_offsets.committed_offsets(offsets)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking the offsets of a group",
                 timeout,
@@ -185,8 +188,9 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         partitions = arguments.partitions("partitions", partitions)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking the offsets of a group",
                 timeout,
@@ -231,8 +235,11 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        group = arguments.text("group", group)
+        dry_run = flag("dry_run", dry_run)
         target = resetting.checked(target)
-        places = arguments.topics_or_partitions("places", places)
+        if places is not None:
+            places = arguments.topics_or_partitions("places", places)
         return await self._run(
             "resetting the offsets of a group",
             timeout,
@@ -263,6 +270,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             BrokerError: the group does not exist.
             TimeoutError: a broker did not respond in time.
         """
+        group = arguments.text("group", group)
         return await self._run(
             "looking up the lag of a group",
             timeout,

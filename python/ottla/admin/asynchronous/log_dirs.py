@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import log_dirs
 from ottla.admin.items import ItemErrors, settled
 from ottla.admin.log_dirs import LogDirDescription, Replica
@@ -121,8 +122,8 @@ class AsyncLogDirCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
-        paths = arguments.mapping("paths", paths, '{("topic", 0, 1): "/data"}')
-        if dry_run:
+        paths = log_dirs.checked_paths(paths)
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking log directories",
                 timeout,

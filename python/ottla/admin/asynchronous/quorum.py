@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import quorum
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
@@ -88,9 +89,12 @@ class AsyncQuorumCalls(AsynchronousCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        directory_id = arguments.text("directory_id", directory_id)
+        if cluster_id is not None:
+            cluster_id = arguments.text("cluster_id", cluster_id)
         voter_id = arguments.integer("voter_id", voter_id)
-        endpoints = arguments.collection("endpoints", endpoints)
-        if dry_run:
+        endpoints = quorum.checked_endpoints(endpoints)
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking voters",
                 timeout,
@@ -153,8 +157,11 @@ class AsyncQuorumCalls(AsynchronousCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        directory_id = arguments.text("directory_id", directory_id)
+        if cluster_id is not None:
+            cluster_id = arguments.text("cluster_id", cluster_id)
         voter_id = arguments.integer("voter_id", voter_id)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking voters",
                 timeout,

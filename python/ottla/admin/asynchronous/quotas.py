@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
+from ottla._internal.required_arguments import flag
 from ottla.admin import quotas
 from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -86,7 +87,7 @@ class AsyncQuotaCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
         """
         alterations = quotas.checked(alterations)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking quotas", timeout, lambda call: quotas.plan_quotas(call, alterations)
             )

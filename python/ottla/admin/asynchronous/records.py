@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import records
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors, settled
@@ -73,7 +74,7 @@ class AsyncRecordCalls(AsynchronousCalls):
             UnknownTopicError: a partition does not exist, or a topic is internal.
         """
         offsets = arguments.offsets("offsets", offsets)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking records", timeout, lambda call: records.plan_deletion(call, offsets)
             )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import share_group_offsets
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors, settled
@@ -120,8 +121,9 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         offsets = arguments.offsets("offsets", offsets)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking the offsets of a share group",
                 timeout,
@@ -184,8 +186,9 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a topic does not exist, or the group has no offsets of it.
         """
+        group = arguments.text("group", group)
         topics = arguments.names("topics", topics)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking the offsets of a share group",
                 timeout,

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 from ottla import _core
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import topics
 from ottla.admin.items import settled
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -72,7 +73,7 @@ class AsyncSingleTopicCalls(AsynchronousCalls, _core.AsyncAdmin):
         """
         name = arguments.text("name", name)
         topic = NewTopic(name, partitions, replication, configs={} if configs is None else configs)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking a topic", timeout, lambda call: topics.plan_topics(call, [topic])
             )
@@ -111,7 +112,7 @@ class AsyncSingleTopicCalls(AsynchronousCalls, _core.AsyncAdmin):
                 deleted it.
         """
         name = arguments.text("name", name)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking a topic", timeout, lambda call: topics.plan_deletion(call, [name], [])
             )

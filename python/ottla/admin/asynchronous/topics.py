@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import topics
 from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -34,6 +35,7 @@ class AsyncTopicCalls(AsynchronousCalls):
         Raises:
             TimeoutError: no broker responded in time.
         """
+        internal = flag("internal", internal)
         return await self._run(
             "listing topics", timeout, lambda call: topics.list_topics(call, internal=internal)
         )
@@ -81,6 +83,7 @@ class AsyncTopicCalls(AsynchronousCalls):
             TimeoutError: no broker responded in time.
             UnknownTopicError: a topic does not exist.
         """
+        authorized_operations = flag("authorized_operations", authorized_operations)
         names = arguments.names("names", names)
         return await self._run(
             "describing topics",
@@ -138,7 +141,7 @@ class AsyncTopicCalls(AsynchronousCalls):
             TopicExistsError: a topic exists; with ``maybe_done``, this call may have created it.
         """
         new_topics = arguments.collection("new_topics", new_topics)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking topics", timeout, lambda call: topics.plan_topics(call, new_topics)
             )
@@ -200,7 +203,7 @@ class AsyncTopicCalls(AsynchronousCalls):
         """
         counts = arguments.counts("counts", counts, '{"topic": 6}')
         replicas = topics.new_replicas(assignments, counts)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking partitions",
                 timeout,
@@ -263,7 +266,7 @@ class AsyncTopicCalls(AsynchronousCalls):
         """
         names = arguments.names("names", names)
         ids = arguments.names("ids", ids)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking topics", timeout, lambda call: topics.plan_deletion(call, names, ids)
             )

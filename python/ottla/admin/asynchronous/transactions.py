@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 from ottla import _core
 from ottla._core import PreparedTransaction
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag, instances
 from ottla.admin import transactions as transaction_plans
 from ottla.admin.items import ItemErrors
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -74,7 +75,7 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
             TimeoutError: a coordinator did not respond, or did not end the transaction, in time.
         """
         transactional_ids = arguments.names("transactional_ids", transactional_ids)
-        if dry_run:
+        if flag("dry_run", dry_run):
             found = await super().describe_transactions(
                 transactional_ids, errors="return", timeout=timeout
             )
@@ -144,8 +145,11 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
                 with the id has taken over.
             TimeoutError: the outcome is not known; call it again.
         """
-        transactions = arguments.collection("transactions", transactions)
-        if dry_run:
+        commit = flag("commit", commit)
+        transactions = instances(
+            "transactions", transactions, PreparedTransaction, "PreparedTransaction(...)"
+        )
+        if flag("dry_run", dry_run):
             ids = [each.transactional_id for each in transactions]
             found = await super().describe_transactions(ids, errors="return", timeout=timeout)
             return transaction_plans.plan_ends(transactions, found, commit=commit)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import users as user_operations
 from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
@@ -57,7 +58,8 @@ class AsyncUserCalls(AsynchronousCalls):
             BrokerError: a user has none, or the brokers do not support it (before Kafka 2.7).
             TimeoutError: no broker responded in time.
         """
-        users = arguments.names("users", users)
+        if users is not None:
+            users = arguments.names("users", users)
         return await self._run(
             "describing users",
             timeout,
@@ -112,7 +114,7 @@ class AsyncUserCalls(AsynchronousCalls):
         alterations = arguments.mapping(
             "alterations", alterations, '{"user": [SetPassword("secret")]}'
         )
-        if dry_run:
+        if flag("dry_run", dry_run):
             return await self._run(
                 "checking users",
                 timeout,

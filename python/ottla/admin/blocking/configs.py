@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import config_plan, config_resources, configs
 from ottla.admin.config_resources import ConfigResource, ResourceType
 from ottla.admin.configs import Alteration, ConfigEntry
@@ -39,7 +40,8 @@ class ConfigCalls(BlockingCalls):
             ConfigError: a type is unknown.
             TimeoutError: no broker responded in time.
         """
-        types = arguments.collection("types", types)
+        if types is not None:
+            types = arguments.collection("types", types)
         return self._run(
             "listing configuration resources",
             timeout,
@@ -95,8 +97,10 @@ class ConfigCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic does not exist.
         """
+        documentation = flag("documentation", documentation)
         resources = arguments.collection("resources", resources)
-        keys = arguments.names("keys", keys)
+        if keys is not None:
+            keys = arguments.names("keys", keys)
         return self._run(
             "describing configurations",
             timeout,
@@ -156,7 +160,7 @@ class ConfigCalls(BlockingCalls):
             UnknownTopicError: a topic does not exist.
         """
         alterations = configs.checked(alterations)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking configurations",
                 timeout,

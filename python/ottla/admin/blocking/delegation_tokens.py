@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag, octets
 from ottla.admin import delegation_tokens
 from ottla.admin.delegation_tokens import DelegationToken
 from ottla.admin.operation_runners import BlockingCalls
@@ -69,7 +70,7 @@ class DelegationTokenCalls(BlockingCalls):
             TimeoutError: the controller did not respond in time.
         """
         renewers = arguments.names("renewers", renewers)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking a delegation token",
                 timeout,
@@ -130,7 +131,8 @@ class DelegationTokenCalls(BlockingCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
-        if dry_run:
+        hmac = octets("hmac", hmac)
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking a delegation token",
                 timeout,
@@ -187,7 +189,8 @@ class DelegationTokenCalls(BlockingCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
-        if dry_run:
+        hmac = octets("hmac", hmac)
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking a delegation token",
                 timeout,
@@ -218,7 +221,8 @@ class DelegationTokenCalls(BlockingCalls):
             ConfigError: a principal is invalid.
             TimeoutError: no broker responded in time.
         """
-        owners = arguments.names("owners", owners)
+        if owners is not None:
+            owners = arguments.names("owners", owners)
         return self._run(
             "describing delegation tokens",
             timeout,

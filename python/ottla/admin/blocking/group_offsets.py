@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import group_offsets, lag, resetting
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_offsets import CommittedOffset
@@ -64,6 +65,7 @@ class GroupOffsetCalls(BlockingCalls):
             AuthorizationError: the principal may not describe a group or a topic.
             TimeoutError: a coordinator did not respond in time.
         """
+        require_stable = flag("require_stable", require_stable)
         groups = arguments.names("groups", groups)
         return self._run(
             "listing the offsets of groups",
@@ -124,8 +126,9 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         committed = group_offsets.committed_offsets(offsets)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking the offsets of a group",
                 timeout,
@@ -184,8 +187,9 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        group = arguments.text("group", group)
         partitions = arguments.partitions("partitions", partitions)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking the offsets of a group",
                 timeout,
@@ -230,8 +234,11 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        group = arguments.text("group", group)
+        dry_run = flag("dry_run", dry_run)
         target = resetting.checked(target)
-        places = arguments.topics_or_partitions("places", places)
+        if places is not None:
+            places = arguments.topics_or_partitions("places", places)
         return self._run(
             "resetting the offsets of a group",
             timeout,
@@ -262,6 +269,7 @@ class GroupOffsetCalls(BlockingCalls):
             BrokerError: the group does not exist.
             TimeoutError: a broker did not respond in time.
         """
+        group = arguments.text("group", group)
         return self._run(
             "looking up the lag of a group",
             timeout,

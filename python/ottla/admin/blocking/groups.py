@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import group_descriptions
 from ottla.admin import groups as group_operations
 from ottla.admin.group_descriptions import GroupDescription
@@ -104,6 +105,7 @@ class GroupCalls(BlockingCalls):
             BrokerError: a group does not exist.
             TimeoutError: a coordinator did not respond in time.
         """
+        authorized_operations = flag("authorized_operations", authorized_operations)
         groups = arguments.names("groups", groups)
         return self._run(
             "describing groups",
@@ -156,7 +158,7 @@ class GroupCalls(BlockingCalls):
             TimeoutError: a coordinator did not respond in time.
         """
         groups = arguments.names("groups", groups)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking groups",
                 timeout,
@@ -226,9 +228,12 @@ class GroupCalls(BlockingCalls):
             BrokerError: the group or a member does not exist.
             TimeoutError: the coordinator did not respond in time.
         """
+        group = arguments.text("group", group)
+        if reason is not None:
+            reason = arguments.text("reason", reason)
         member_ids = arguments.names("member_ids", member_ids)
         instance_ids = arguments.names("instance_ids", instance_ids)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking members",
                 timeout,

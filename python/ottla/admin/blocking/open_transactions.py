@@ -11,6 +11,7 @@ from typing import Any, Literal, overload
 from ottla import _core
 from ottla._core import ProducerState, TransactionListing
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import coordinator_topics
 from ottla.admin import open_transactions as opened
 from ottla.admin import transactions as transaction_plans
@@ -211,7 +212,8 @@ class OpenTransactionCalls(BlockingCalls, _core.Admin):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: the topic or the partition does not exist.
         """
-        if dry_run:
+        topic = arguments.text("topic", topic)
+        if flag("dry_run", dry_run):
             partition = arguments.integer("partition", partition)
             start_offset = arguments.integer("start_offset", start_offset)
             # The list has no error for a partition that does not exist.

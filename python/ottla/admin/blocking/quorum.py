@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import quorum
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
@@ -87,9 +88,12 @@ class QuorumCalls(BlockingCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        directory_id = arguments.text("directory_id", directory_id)
+        if cluster_id is not None:
+            cluster_id = arguments.text("cluster_id", cluster_id)
         voter_id = arguments.integer("voter_id", voter_id)
-        endpoints = arguments.collection("endpoints", endpoints)
-        if dry_run:
+        endpoints = quorum.checked_endpoints(endpoints)
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking voters",
                 timeout,
@@ -152,8 +156,11 @@ class QuorumCalls(BlockingCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        directory_id = arguments.text("directory_id", directory_id)
+        if cluster_id is not None:
+            cluster_id = arguments.text("cluster_id", cluster_id)
         voter_id = arguments.integer("voter_id", voter_id)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking voters",
                 timeout,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import reassignments
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors, settled
@@ -72,8 +73,11 @@ class ReassignmentCalls(BlockingCalls):
             TimeoutError: the controller did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        allow_replication_factor_change = flag(
+            "allow_replication_factor_change", allow_replication_factor_change
+        )
         targets = reassignments.checked(targets)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking reassignments",
                 timeout,
@@ -109,7 +113,8 @@ class ReassignmentCalls(BlockingCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: the controller did not respond in time.
         """
-        partitions = arguments.partitions("partitions", partitions)
+        if partitions is not None:
+            partitions = arguments.partitions("partitions", partitions)
         return self._run(
             "listing reassignments",
             timeout,

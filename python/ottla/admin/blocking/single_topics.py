@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 from ottla import _core
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import topics
 from ottla.admin.items import settled
 from ottla.admin.operation_runners import BlockingCalls
@@ -71,7 +72,7 @@ class SingleTopicCalls(BlockingCalls, _core.Admin):
         """
         name = arguments.text("name", name)
         topic = NewTopic(name, partitions, replication, configs={} if configs is None else configs)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking a topic", timeout, lambda call: topics.plan_topics(call, [topic])
             )
@@ -110,7 +111,7 @@ class SingleTopicCalls(BlockingCalls, _core.Admin):
                 deleted it.
         """
         name = arguments.text("name", name)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking a topic", timeout, lambda call: topics.plan_deletion(call, [name], [])
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ottla._internal import arguments
+from ottla._internal.required_arguments import flag
 from ottla.admin import topics
 from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
@@ -33,6 +34,7 @@ class TopicCalls(BlockingCalls):
         Raises:
             TimeoutError: no broker responded in time.
         """
+        internal = flag("internal", internal)
         return self._run(
             "listing topics", timeout, lambda call: topics.list_topics(call, internal=internal)
         )
@@ -80,6 +82,7 @@ class TopicCalls(BlockingCalls):
             TimeoutError: no broker responded in time.
             UnknownTopicError: a topic does not exist.
         """
+        authorized_operations = flag("authorized_operations", authorized_operations)
         names = arguments.names("names", names)
         return self._run(
             "describing topics",
@@ -137,7 +140,7 @@ class TopicCalls(BlockingCalls):
             TopicExistsError: a topic exists; with ``maybe_done``, this call may have created it.
         """
         new_topics = arguments.collection("new_topics", new_topics)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking topics", timeout, lambda call: topics.plan_topics(call, new_topics)
             )
@@ -199,7 +202,7 @@ class TopicCalls(BlockingCalls):
         """
         counts = arguments.counts("counts", counts, '{"topic": 6}')
         replicas = topics.new_replicas(assignments, counts)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking partitions",
                 timeout,
@@ -262,7 +265,7 @@ class TopicCalls(BlockingCalls):
         """
         names = arguments.names("names", names)
         ids = arguments.names("ids", ids)
-        if dry_run:
+        if flag("dry_run", dry_run):
             return self._run(
                 "checking topics", timeout, lambda call: topics.plan_deletion(call, names, ids)
             )

@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::apicurio::ApicurioUseId;
-use super::nearest::nearest;
+use super::nearest::nearest_key;
 use super::rows::{INT, config_table, ms};
 use super::value::ConfigType;
 use super::{Config, Value};
@@ -137,7 +137,7 @@ fn unknown(name: &str, dotted: &str, bare: &str) -> Error {
     let tls: Vec<String> = tls.map(|name| format!("{REGISTRY_PREFIX}{name}")).collect();
     let known = || ROW_NAMES.iter().copied().chain(tls.iter().map(String::as_str));
     let prefixed = format!("{REGISTRY_PREFIX}{bare}");
-    let near = nearest(dotted, known()).or_else(|| nearest(&prefixed, known()));
+    let near = nearest_key(dotted, known()).or_else(|| nearest_key(&prefixed, known()));
     let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
     invalid(format!("unknown configuration key {name:?} of a schema registry{hint}"))
 }
@@ -178,6 +178,7 @@ mod tests {
                 "did you mean schema.registry.ssl.truststore.location?",
             ),
             ("cache.capacityy", "x", "did you mean schema.registry.cache.capacity?"),
+            ("cache", "x", "did you mean schema.registry.cache.capacity?"),
             ("linger.ms", "5", "unknown configuration key \"linger.ms\" of a schema registry"),
             ("apicurio.use.id", "guid", "expected contentId or globalId"),
             ("cache.capacity", "none", "schema.registry.cache.capacity=\"none\": expected a whole number"),

@@ -92,12 +92,13 @@ impl ResolvedKeys {
 
 /// The error for an unknown key.
 pub(super) fn unknown(name: &str, dotted: &str) -> Error {
-    let known = || rows().into_iter().map(|row| row.name).chain(table::IGNORED.iter().copied());
+    let known: Vec<&str> =
+        rows().into_iter().map(|row| row.name).chain(table::IGNORED.iter().copied()).collect();
     let hint = match other_clients::find(dotted) {
         Some(OtherClientKey { client, mapping: Mapping::Unsupported(instead), .. }) => {
             format!(", which is {client}'s: {instead}")
         }
-        _ => nearest::nearest(dotted, known())
+        _ => nearest::nearest_key(dotted, known.iter().copied())
             .map_or_else(String::new, |near| format!("; did you mean {near}?")),
     };
     Error::new(Kind::Config, format!("unknown configuration key {name:?}{hint}"))

@@ -7,7 +7,7 @@
 use ottla_schema::{MAX_LIMIT, MAX_NAME_LIMIT, SchemaLimits};
 
 use super::Value;
-use super::nearest::nearest;
+use super::nearest::nearest_key;
 use super::rows::config_table;
 use crate::error::{Error, Kind, Result};
 
@@ -39,7 +39,7 @@ impl SchemaLimitsConfig {
             Some(Ok(())) => Ok(()),
             Some(Err(why)) => Err(invalid(format!("{row}={}: {why}", value.display(false)))),
             None => {
-                let near = nearest(&row, ROW_NAMES.iter().copied());
+                let near = nearest_key(&row, ROW_NAMES.iter().copied());
                 let hint = near.map_or_else(
                     || format!("; the limits are {}", ROW_NAMES.join(", ")),
                     |near| format!("; did you mean {near}?"),

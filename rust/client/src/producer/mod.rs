@@ -252,7 +252,11 @@ impl Producer {
 
     /// Sends all buffered records without lingering, and waits until they are acknowledged or failed.
     pub async fn flush(&self, timeout: Duration) -> Result<()> {
-        let deadline = deadline(timeout);
+        self.flush_by(deadline(timeout), "flush", timeout).await
+    }
+
+    /// As `flush`, for a call that waits for more: its error names the call and its timeout.
+    pub async fn flush_by(&self, deadline: Instant, call: &str, timeout: Duration) -> Result<()> {
         let accumulator = &self.inner.accumulator;
         let _flushing = self.suspend_linger();
         let all = async {
@@ -270,7 +274,7 @@ impl Producer {
             Err(_) => Err(Error::new(
                 Kind::Timeout,
                 format!(
-                    "flush: {} bytes are still unacknowledged after {} ms",
+                    "{call}: {} bytes are still unacknowledged after {} ms",
                     self.buffered_bytes(),
                     timeout.as_millis()
                 ),
@@ -311,10 +315,14 @@ impl Producer {
     /// Rejects new records, waits for the accepted ones, and fails those that are unsent at the
     /// deadline.
     pub async fn close(&self, timeout: Duration) -> Result<()> {
+        self.close_by(deadline(timeout), timeout).await
+    }
+
+    /// As `close`, for a call that waits for more: its error has the call's timeout.
+    pub async fn close_by(&self, deadline: Instant, timeout: Duration) -> Result<()> {
         self.inner.accumulator.close();
-        let deadline = deadline(timeout);
         let aborted = self.abort_open_transaction(deadline).await;
-        let flushed = self.flush(deadline.saturating_duration_since(Instant::now())).await.and(aborted);
+        let flushed = self.flush_by(deadline, "close", timeout).await.and(aborted);
         self.stop();
         let sender_task = self.running.get().and_then(|running| running.sender_task.lock().take());
         if let Some(sender_task) = sender_task {

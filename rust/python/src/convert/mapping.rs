@@ -4,8 +4,13 @@
 //! show the argument, since a text in place of a configuration may have a password.
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use super::errors;
+use super::text::utf8;
+
+/// The longest key of another type in a message.
+const SHOWN: usize = 100;
 
 /// The keys and values of an argument.
 pub(crate) type Items<'py> = Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
@@ -27,4 +32,15 @@ pub(crate) fn items_as<'py>(
         return Err(errors::argument_type(argument.py(), message));
     }
     argument.call_method0("items")?.try_iter()?.map(|item| item?.extract()).collect()
+}
+
+/// Returns a key of a configuration; `name` and `example` are as for `items`.
+pub(crate) fn key(key: &Bound<'_, PyAny>, name: &str, example: &str) -> PyResult<String> {
+    let Ok(text) = key.cast::<PyString>() else {
+        let ty = key.get_type().name()?;
+        let shown: String = key.repr()?.to_string_lossy().chars().take(SHOWN).collect();
+        let message = format!("{name} has the key {shown} of type {ty}: expected a str, as in {example}");
+        return Err(errors::argument_type(key.py(), message));
+    };
+    Ok(utf8(&format!("a key of {name}"), text)?.to_string())
 }

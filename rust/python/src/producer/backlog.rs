@@ -275,16 +275,20 @@ impl Backlog {
     /// Waits until all waiting and buffered records are acknowledged or failed. It waits for both at
     /// once, so that a topic lookup does not delay other topics.
     pub(crate) async fn flush(&self, time: Duration) -> ottla_client::Result<()> {
-        let began = Instant::now();
+        self.flush_by(self.core.call_deadline(Some(time)), "flush", time).await
+    }
+
+    async fn flush_by(&self, deadline: Instant, call: &str, time: Duration) -> ottla_client::Result<()> {
         // Records that enter the buffer meanwhile are sent without lingering.
         let _flushing = self.core.suspend_linger();
-        let (sent, _) = tokio::join!(timeout(time, self.sent()), self.core.flush(time));
+        let buffered = self.core.flush_by(deadline, call, time);
+        let (sent, _) = tokio::join!(timeout_at(deadline, self.sent()), buffered);
         // Wait for records that entered the buffer meanwhile.
-        self.core.flush(time.saturating_sub(began.elapsed())).await?;
+        self.core.flush_by(deadline, call, time).await?;
         sent.map_err(|_| {
             let (count, millis) = (self.count.load(Ordering::Acquire), time.as_millis());
             let message = format!(
-                "records still waiting for their topic or for buffer memory after {millis} ms: {count}"
+                "{call}: records still waiting for their topic or for buffer memory after {millis} ms: {count}"
             );
             Error::new(Kind::Timeout, message)
         })
@@ -344,12 +348,12 @@ impl Backlog {
 
     /// Closes the producer: waiting records may still be sent within `time`, and fail afterwards.
     pub(crate) async fn close(&self, time: Duration) -> ottla_client::Result<()> {
-        let began = Instant::now();
-        let flushed = self.flush(time).await;
+        let deadline = self.core.call_deadline(Some(time));
+        let flushed = self.flush_by(deadline, "close", time).await;
         self.closed.send_replace(true);
         // The remaining records fail at once, in order.
         let _ = timeout(CLOSE_GRACE, self.sent()).await;
-        self.core.close(time.saturating_sub(began.elapsed())).await.and(flushed)
+        self.core.close_by(deadline, time).await.and(flushed)
     }
 
     /// Waits until all waiting records are in the buffer or have failed.

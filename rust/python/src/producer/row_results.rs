@@ -269,5 +269,8 @@ impl RowResults {
 
 /// The error of a call that ends before its last row.
 pub(crate) fn error_at_row(row: usize, error: Error) -> Error {
-    error.prefixed(format_args!("at index {row}; earlier records are still pending"))
+    match row {
+        0 => error.prefixed("at index 0; no record was accepted"),
+        row => error.prefixed(format_args!("at index {row}; earlier records may still be pending")),
+    }
 }

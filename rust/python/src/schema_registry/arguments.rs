@@ -44,7 +44,7 @@ pub(super) fn registry_config(
     if let Some(mapping) = first.or(mapping) {
         let example = "{\"schema.registry.url\": \"http://registry:8081\"}";
         for (name, item) in mapping::items(mapping, "config", example)? {
-            set(&name.extract::<String>()?, &item)?;
+            set(&mapping::key(&name, "config", example)?, &item)?;
         }
     }
     for (name, item) in kwargs.into_iter().flatten() {

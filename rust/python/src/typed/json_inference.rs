@@ -84,7 +84,12 @@ fn objects(values: &Bound<'_, PyAny>) -> PyResult<Vec<Sample>> {
         return Err(errors::argument_type(values.py(), message.to_owned()));
     }
     let mut samples = Vec::new();
-    for (at, value) in values.try_iter()?.enumerate() {
+    let Ok(items) = values.try_iter() else {
+        let ty = values.get_type().name()?;
+        let message = format!("values is of type {ty}: expected a list of values, or Arrow data");
+        return Err(errors::argument_type(values.py(), message));
+    };
+    for (at, value) in items.enumerate() {
         let value = value?;
         if value.is_none() {
             continue;

@@ -6,14 +6,15 @@ use pyo3::prelude::*;
 
 use crate::config::{RowTuple, row_tuple, value};
 use crate::convert::errors;
-use crate::convert::mapping::items;
+use crate::convert::mapping::{items, key};
 
 /// Converts the argument `limits`.
 pub(super) fn schema_limits(py: Python<'_>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<SchemaLimits> {
     let mut config = SchemaLimitsConfig::default();
     if let Some(limits) = limits.filter(|limits| !limits.is_none()) {
-        for item in items(limits, "limits", "{\"schema.fixed.max.bytes\": 33554432}")? {
-            let (name, item): (String, _) = (item.0.extract()?, item.1);
+        let example = "{\"schema.fixed.max.bytes\": 33554432}";
+        for (name, item) in items(limits, "limits", example)? {
+            let name = key(&name, "limits", example)?;
             config.set(&name, &value(&name, &item)?).map_err(|error| errors::raise(py, &error))?;
         }
     }

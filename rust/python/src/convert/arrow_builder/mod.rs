@@ -93,6 +93,22 @@ fn expected(path: Path<'_>, what: impl fmt::Display, value: &Bound<'_, PyAny>) -
     PyTypeError::new_err(format!("{path}: expected {what}, not {ty}"))
 }
 
+/// A number in a message: its first digits, and none of one that Python does not print.
+struct Shown<'a, 'py>(&'a Bound<'py, PyAny>);
+
+impl fmt::Display for Shown<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 100;
+        // Python refuses to print an int of thousands of digits.
+        let Ok(text) = self.0.str() else { return f.write_str("the number") };
+        let text = text.to_string_lossy();
+        match text.char_indices().nth(SHOWN) {
+            Some((cut, _)) => write!(f, "{}...", &text[..cut]),
+            None => f.write_str(&text),
+        }
+    }
+}
+
 /// The error for a value that does not fit.
 pub(crate) fn unfit(path: Path<'_>, why: impl fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{path}: {why}"))

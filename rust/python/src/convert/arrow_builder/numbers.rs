@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 
-use super::{Path, Values, each, expected, unfit};
+use super::{Path, Shown, Values, each, expected, unfit};
 use crate::convert::decimal::{class, is_decimal};
 
 /// Returns a column of numbers; `None` if the type is another one.
@@ -61,7 +61,7 @@ where
             return Err(expected(path, "an int", value));
         }
         let number = value.extract::<i128>().ok().and_then(|number| T::Native::try_from(number).ok());
-        number.ok_or_else(|| unfit(path, format_args!("{value} does not fit into {}", T::DATA_TYPE)))
+        number.ok_or_else(|| unfit(path, format_args!("{} does not fit into {}", Shown(value), T::DATA_TYPE)))
     })?;
     Ok(Arc::new(PrimitiveArray::<T>::from_iter(numbers)))
 }
@@ -76,7 +76,11 @@ fn floats<'py, T: ArrowPrimitiveType>(
         if !is_number || value.is_instance_of::<PyBool>() {
             return Err(expected(path, "a float", value));
         }
-        Ok(narrow(value.extract::<f64>()?))
+        // An int may be larger than any float.
+        let number = value.extract::<f64>();
+        number
+            .map(&narrow)
+            .map_err(|_| unfit(path, format_args!("{} does not fit into {}", Shown(value), T::DATA_TYPE)))
     })?;
     Ok(Arc::new(PrimitiveArray::<T>::from_iter(numbers)))
 }
@@ -97,7 +101,7 @@ fn digits<'py>(
     let (sign, digits, exponent): (u8, Vec<u8>, Bound<'_, PyAny>) =
         number.call_method0("as_tuple")?.extract()?;
     let Ok(exponent) = exponent.extract::<i64>() else {
-        return Err(unfit(path, format_args!("{value} is not a number")));
+        return Err(unfit(path, format_args!("{} is not a number", Shown(value))));
     };
     let mut digits: String = digits.iter().map(|digit| char::from(b'0' + digit % 10)).collect();
     let zeros = exponent + i64::from(scale);
@@ -105,7 +109,10 @@ fn digits<'py>(
         let dropped = usize::try_from(-zeros).unwrap_or(usize::MAX);
         let kept = digits.len().saturating_sub(dropped);
         if digits.bytes().skip(kept).any(|digit| digit != b'0') {
-            return Err(unfit(path, format_args!("{value} has more than {scale} digits after the point")));
+            return Err(unfit(
+                path,
+                format_args!("{} has more than {scale} digits after the point", Shown(value)),
+            ));
         }
         digits.truncate(kept);
     }
@@ -115,7 +122,7 @@ fn digits<'py>(
         return Ok("0".to_owned());
     }
     if digits.len().saturating_add(zeros) > usize::from(precision) {
-        return Err(unfit(path, format_args!("{value} has more than {precision} digits")));
+        return Err(unfit(path, format_args!("{} has more than {precision} digits", Shown(value))));
     }
     let minus = if sign == 1 { "-" } else { "" };
     Ok(format!("{minus}{digits}{}", "0".repeat(zeros)))
