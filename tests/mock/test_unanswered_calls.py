@@ -19,6 +19,11 @@ from ottla.testing import Fault, MockCluster
 from tests.support.scripted_servers import scripted_server, wait_for_end
 
 SILENT = r"the bootstrap server does not respond; `ottla doctor {server}` checks each step"
+# What a call says depends on whose deadline passes first, its own or the connection's.
+NO_RESPONSE = (
+    r"the bootstrap server (does not respond|cannot be used: no response within \d+ ms)"
+    r"; `ottla doctor {server}` checks each step"
+)
 
 
 @pytest.fixture
@@ -61,13 +66,13 @@ def test_lookups_of_a_client_that_has_not_connected(silent: str) -> None:
             lambda: client.list_offsets({("t", 0): "earliest"}, timeout=0.5),
         ):
             error = late(call)
-            cause = SILENT.format(server=silent)
+            cause = NO_RESPONSE.format(server=silent)
             assert re.match(rf"looking up \w+ did not succeed within 500 ms: {cause}", str(error))
             assert error.context["address"] == silent
             assert error.context["phase"] == "ApiVersions"
     with ottla.Admin(silent, connect=False) as admin:
         error = late(lambda: admin.list_groups(timeout=0.5))
-        assert SILENT.format(server=silent) in str(error)
+        assert re.search(NO_RESPONSE.format(server=silent), str(error))
 
 
 def test_asyncio_calls_say_the_same(silent: str) -> None:
@@ -81,7 +86,7 @@ def test_asyncio_calls_say_the_same(silent: str) -> None:
         return caught.value
 
     error = asyncio.run(call())
-    assert SILENT.format(server=silent) in str(error)
+    assert re.search(NO_RESPONSE.format(server=silent), str(error))
 
 
 def test_of_two_calls_both_name_the_server(silent: str) -> None:
@@ -89,7 +94,7 @@ def test_of_two_calls_both_name_the_server(silent: str) -> None:
     with ottla.Client(silent, connect=False) as client, ThreadPoolExecutor(2) as pool:
         calls = [pool.submit(late, lambda: client.cluster(["t"], timeout=1)) for _ in range(2)]
         for call in calls:
-            assert SILENT.format(server=silent) in str(call.result())
+            assert re.search(NO_RESPONSE.format(server=silent), str(call.result()))
 
 
 def test_a_warning_within_seconds_and_one_line_when_it_has_passed(
@@ -114,12 +119,11 @@ def test_a_warning_within_seconds_and_one_line_when_it_has_passed(
 
 
 @pytest.mark.parametrize("maker", ["Producer", "Consumer", "ShareConsumer"])
-def test_a_first_use_warns_too(
-    silent: str, logged: Callable[[int], list[str]], maker: str
-) -> None:
+def test_a_first_use_warns_too(silent: str, logged: Callable[[int], list[str]], maker: str) -> None:
     if maker == "Producer":
         with ottla.Producer(silent, connect=False, max_block_ms=3_500) as producer:
-            assert "does not respond" in str(late(lambda: producer.send("t", b"")))
+            error = late(lambda: producer.send("t", b""))
+            assert re.search(NO_RESPONSE.format(server=silent), str(error))
         warnings = logged(logging.WARNING)
     else:
         made = getattr(ottla, maker)(silent, topics=["t"], group_id="g", connect=False)
