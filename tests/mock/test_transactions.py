@@ -113,13 +113,14 @@ def test_what_a_commit_has_raised_is_not_raised_again(
 def test_without_a_commit_the_block_raises_what_became_of_its_records(
     mock_cluster: MockCluster, topic: str
 ) -> None:
-    with (
-        pytest.raises(errors.KafkaError, match="1 record was not written, and its result was not"),
-        initialized(mock_cluster) as producer,
-    ):
-        producer.begin_transaction()
-        mock_cluster.fence_producer("billing")
-        producer.send(topic, b"a")
+    def leave() -> None:
+        with initialized(mock_cluster) as producer:
+            producer.begin_transaction()
+            mock_cluster.fence_producer("billing")
+            producer.send(topic, b"a")
+
+    with pytest.raises(errors.KafkaError, match="1 record was not written, and its result was not"):
+        leave()
 
 
 def test_without_a_transactional_id(mock_cluster: MockCluster) -> None:
