@@ -185,7 +185,7 @@ except KeyboardInterrupt:
 """
     ended, seconds = interrupt_child(program)
     # The record must not fail before the program ends.
-    assert "interrupted\nottla.errors.TimeoutError: flush: " in ended.output, ended.output
+    assert "interrupted\nottla.errors.TimeoutError: close: " in ended.output, ended.output
     assert seconds < 25
 
 
