@@ -246,7 +246,7 @@ def test_what_cannot_be_inferred_is_refused() -> None:
         ([1], TypeError, r"values\[0\] is of type int: expected bytes, str or None"),
         (b"{}", TypeError, "values is one value"),
         ("{}", TypeError, "values is one value"),
-        (5, TypeError, "expected a list of values, or Arrow data"),
+        (5, errors.ArgumentTypeError, "is of type int: expected a list"),
         (pa.array([1]), TypeError, "an array of Int64: expected bytes or strings"),
         (pa.table({"x": [b"1"]}), errors.ConfigError, 'column="value": the table has x'),
     ]:
