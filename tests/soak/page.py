@@ -88,7 +88,7 @@ def _introduction(outcome: Outcome) -> list[str]:
         "",
         *_paragraph(
             """The soak runs producers, groups, a share group, a transactional copy, typed columns,
-            a Spark stream, short-lived asyncio clients and a gateway for hours on three real
+            a Spark stream, short-lived asyncio clients and a gateway on three real
             brokers, while brokers, leaders, coordinators and connections fail. It shows that
             nothing grows and nothing is lost. [Its design](../design/testing.md#the-soak) says what
             the processes do, and how it judges."""
