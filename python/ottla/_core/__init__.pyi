@@ -5,7 +5,7 @@ one extension module, which has all of these names.
 """
 
 from ottla._core.admin import Admin
-from ottla._core.admin_call import AdminCall, error_of_code
+from ottla._core.admin_call import AdminCall, error_of_code, no_broker_to_ask
 from ottla._core.argument_kinds import is_bool, is_index, is_text
 from ottla._core.async_admin import AsyncAdmin
 from ottla._core.async_consumer import AsyncConsumerBase
@@ -175,6 +175,7 @@ __all__ = [
     "is_bool",
     "is_index",
     "is_text",
+    "no_broker_to_ask",
     "other_client_config_rows",
     "partition_for_key",
     "partitions_for_keys",

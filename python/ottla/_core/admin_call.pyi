@@ -107,3 +107,10 @@ def error_of_code(
     Returns:
         The exception.
     """
+
+def no_broker_to_ask() -> KafkaError:
+    """Return the error of a call for what only brokers know, while the cluster has none.
+
+    Returns:
+        The exception, a ``ConnectionError``.
+    """

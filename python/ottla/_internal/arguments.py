@@ -242,9 +242,10 @@ def keyed(name: str, value: Mapping[str, T], example: str) -> dict[str, T]:
     keys: Iterable[object] = found
     for key in keys:
         if not isinstance(key, str):
-            kind = type(key).__name__
-            message = f"{name} has the key {_shown(key)} of type {kind}: expected a str, as in "
-            raise ArgumentTypeError(message + example)
+            # Of other types, the text may be a secret.
+            number = f" {_shown(key)}" if is_index(key) else ""
+            message = f"{name} has the key{number} of type {type(key).__name__}: expected a str"
+            raise ArgumentTypeError(f"{message}, as in {example}")
     return found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from ottla._core import error_of_code
+from ottla._core import error_of_code, no_broker_to_ask
 from ottla.admin.items import Results, error_of, left_out, settle, until_final
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.error_code import ErrorCode
@@ -43,15 +43,22 @@ async def metadata(call: Call, topics: Sequence[str] | None) -> Body:
 
 
 async def broker_ids(call: Call) -> list[int]:
-    """Return the ids of all brokers, in order; of controllers with ``bootstrap.controllers``."""
+    """Return the ids of all brokers, in order; of controllers with ``bootstrap.controllers``.
+
+    Raises:
+        ConnectionError: the cluster has no broker that could be asked.
+    """
     try:
-        return sorted(broker["node_id"] for broker in (await metadata(call, []))["brokers"])
+        ids = sorted(broker["node_id"] for broker in (await metadata(call, []))["brokers"])
     except KafkaError as error:
         if error.code != ErrorCode.UNSUPPORTED_VERSION:
             raise
-    # Controllers have no metadata.
-    described = (await call.ask(Request("DescribeCluster", {}))).body
-    return sorted(broker["broker_id"] for broker in described["brokers"])
+        # Controllers have no metadata.
+        described = (await call.ask(Request("DescribeCluster", {}))).body
+        ids = sorted(broker["broker_id"] for broker in described["brokers"])
+    if not ids:
+        raise no_broker_to_ask()
+    return ids
 
 
 async def from_each_broker(call: Call, api: str, body: Body) -> Results[int, Body]:

@@ -108,6 +108,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<typed::Json>()?;
     module.add_class::<typed::Protobuf>()?;
     module.add_function(wrap_pyfunction!(admin::call::error_of_code, module)?)?;
+    module.add_function(wrap_pyfunction!(admin::call::no_broker_to_ask, module)?)?;
     module.add_function(wrap_pyfunction!(argument_kinds::is_bool, module)?)?;
     module.add_function(wrap_pyfunction!(argument_kinds::is_index, module)?)?;
     module.add_function(wrap_pyfunction!(argument_kinds::is_text, module)?)?;

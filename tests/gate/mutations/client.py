@@ -46,9 +46,8 @@ MUTATIONS = [
     Mutation(
         "throttling-is-ignored",
         f"{_CONNECTION}/mod.rs",
-        "        if let Some(until) = throttled {\n            sleep_until(until).await;",
-        "        if let Some(until) = throttled {\n"
-        "            sleep_until(until.min(Instant::now())).await;",
+        "            sleep_until(until).await;\n            awaiting.end();",
+        "            sleep_until(until.min(Instant::now())).await;\n            awaiting.end();",
     ),
     Mutation(
         "overtaken-batches-count-as-written",

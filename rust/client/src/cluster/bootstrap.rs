@@ -12,7 +12,7 @@ use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse, Meta
 use ottla_protocol::{ErrorCode, Request};
 use tokio::time::{Instant, timeout_at};
 
-use crate::cluster::bootstrap_attempts::BootstrapAttempts;
+use crate::cluster::bootstrap_attempts::{BootstrapAttempts, with_doctor_hint};
 use crate::config::DnsLookup;
 use crate::connection::setup::resolve;
 use crate::connection::{Connection, Settings, connect};
@@ -217,19 +217,6 @@ async fn describe_controllers(connection: &Connection) -> Result<MetadataRespons
         controller_id: response.controller_id,
         ..Default::default()
     })
-}
-
-/// Appends a hint to run the doctor, unless the credentials were refused: the network is fine then.
-pub(super) fn with_doctor_hint(message: &str, kind: Kind, server: Option<&str>) -> String {
-    match server {
-        // The address may have an IP address behind it in parentheses, which the command does not
-        // accept.
-        Some(server) if kind == Kind::Bootstrap => {
-            let server = server.split_whitespace().next().unwrap_or(server);
-            format!("{message}; `ottla doctor {server}` checks each step")
-        }
-        _ => message.to_owned(),
-    }
 }
 
 /// Combines all failures into one error, with each attempt in `attempts`.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::cluster::bootstrap::with_doctor_hint;
 use crate::connection::{ConnectionRole, ConnectionState, Owner, SetupProgress, Status, UNKNOWN_BROKER};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind};
@@ -121,6 +120,19 @@ impl BootstrapAttempts {
         let mut all: Vec<Status> = servers.iter().map(|entry| entry.status(retrying)).collect();
         all.sort_by(|one, other| one.address.cmp(&other.address));
         all
+    }
+}
+
+/// Appends a hint to run the doctor, unless the credentials were refused: the network is fine then.
+pub(super) fn with_doctor_hint(message: &str, kind: Kind, server: Option<&str>) -> String {
+    match server {
+        // The address may have an IP address behind it in parentheses, which the command does not
+        // accept.
+        Some(server) if kind == Kind::Bootstrap => {
+            let server = server.split_whitespace().next().unwrap_or(server);
+            format!("{message}; `ottla doctor {server}` checks each step")
+        }
+        _ => message.to_owned(),
     }
 }
 

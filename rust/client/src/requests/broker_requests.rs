@@ -39,6 +39,9 @@ impl Client {
         loop {
             let snapshot = self.snapshot();
             pending.extend(snapshot.brokers.keys().copied().filter(|id| !results.contains_key(id)));
+            if pending.is_empty() && results.is_empty() {
+                return Err(no_broker_to_ask());
+            }
             let mut requests = JoinSet::new();
             for &broker in &pending {
                 let (client, send) = (self.clone(), Arc::clone(&send));
@@ -81,6 +84,14 @@ impl Client {
             }
         }
     }
+}
+
+/// The error of a call for what only brokers know, while there is none: an empty answer would look as if there were
+/// none of it.
+#[must_use]
+pub fn no_broker_to_ask() -> Error {
+    let message = "the cluster reports no broker to ask: all are starting, fenced or unregistered; ask again once one has joined";
+    Error::new(Kind::Connection, message)
 }
 
 /// The error of a request whose task ended without a result.

@@ -9,6 +9,7 @@ mod offset_for_leader_epoch;
 #[cfg(feature = "untyped")]
 pub mod untyped;
 
+pub use broker_requests::no_broker_to_ask;
 pub(crate) use leader_requests::{PartitionRequests, PartitionResults};
 pub use list_offsets::{ListedOffset, OffsetSpec};
 pub(crate) use offset_for_leader_epoch::EpochEnd;

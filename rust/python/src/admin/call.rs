@@ -194,6 +194,15 @@ pub(crate) fn error_of_code(
     errors::value(py, &if maybe_done { error.maybe_done() } else { error })
 }
 
+/// Return the error of a call for what only brokers know, while the cluster has none.
+///
+/// Returns:
+///     The exception, a ``ConnectionError``.
+#[pyfunction]
+pub(crate) fn no_broker_to_ask(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    errors::value(py, &ottla_client::requests::no_broker_to_ask())
+}
+
 fn api_of(name: &str) -> PyResult<ApiKey> {
     let known = ApiKey::ALL.iter().copied().find(|known| known.name() == name);
     known.ok_or_else(|| PyValueError::new_err(format!("no API is named {name:?}")))

@@ -9,9 +9,6 @@ use pyo3::types::PyString;
 use super::errors;
 use super::text::utf8;
 
-/// The longest key of another type in a message.
-const SHOWN: usize = 100;
-
 /// The keys and values of an argument.
 pub(crate) type Items<'py> = Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
 
@@ -38,8 +35,9 @@ pub(crate) fn items_as<'py>(
 pub(crate) fn key(key: &Bound<'_, PyAny>, name: &str, example: &str) -> PyResult<String> {
     let Ok(text) = key.cast::<PyString>() else {
         let ty = key.get_type().name()?;
-        let shown: String = key.repr()?.to_string_lossy().chars().take(SHOWN).collect();
-        let message = format!("{name} has the key {shown} of type {ty}: expected a str, as in {example}");
+        // Of other types, the text may be a secret.
+        let number = key.extract::<i64>().ok().map(|number| format!(" {number}")).unwrap_or_default();
+        let message = format!("{name} has the key{number} of type {ty}: expected a str, as in {example}");
         return Err(errors::argument_type(key.py(), message));
     };
     Ok(utf8(&format!("a key of {name}"), text)?.to_string())
