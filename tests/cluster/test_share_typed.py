@@ -125,7 +125,12 @@ def test_a_registry_that_fails_is_an_error_and_loses_nothing(
         with pytest.raises(errors.TimeoutError, match=r"looking up .* did not succeed"):
             read(consumer, 3)
         mock_registry.clear_faults()
-        assert ids(read(consumer, 3)) == [0, 1, 2]
+        try:
+            found = read(consumer, 3)
+        except errors.TimeoutError:
+            # Of a lookup that began before the fault was taken back.
+            found = read(consumer, 3)
+        assert ids(found) == [0, 1, 2]
         items.write(3)
         mock_registry.inject(RegistryFault.status(503))
         batch = None

@@ -27,7 +27,8 @@ def large(browser: Browser) -> Iterator[Page]:
             serve(client) as console,
             open_page(browser, console.url) as page,
         ):
-            expect(page.locator(".tile")).to_have_count(200)
+            # Beside nine other workers, twenty times as long as alone.
+            expect(page.locator(".tile")).to_have_count(200, timeout=120_000)
             yield page
 
 
